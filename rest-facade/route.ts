@@ -1,0 +1,27 @@
+import type { z } from 'zod'
+import type { Exchange } from './exchange.ts'
+
+/**
+ * Who may call a route (public API facts, table 7.6):
+ * `public` nobody is identified; `optional` a key is used when sent; `inference` any key or a wallet;
+ * `any_key` any key; `admin` an ADMIN key.
+ */
+export type Access = 'public' | 'optional' | 'inference' | 'any_key' | 'admin'
+
+export interface Route {
+  method: 'get' | 'post' | 'patch' | 'delete'
+  /** Path below `/api/v1` in Express form. */
+  path: string
+  access: Access
+  /** Absent: the route reads no body. `json` parses; both keep the raw bytes for fingerprints. */
+  body?: { kind: 'json' | 'raw'; limitBytes: number }
+  /** One line for the OpenAPI document. */
+  summary: string
+  /** Body or query schema, for the OpenAPI document; the handler parses with the same one. */
+  input?: z.ZodType
+  handler: (exchange: Exchange) => Promise<void>
+}
+
+export const JSON_BODY_BYTES_MAX = 35 * 1024 * 1024
+export const RPC_BODY_BYTES_MAX = 5 * 1024 * 1024
+export const KEY_BODY_BYTES_MAX = 16 * 1024

@@ -1,0 +1,31 @@
+export const API_KEY_TYPES = ['INFERENCE', 'ADMIN'] as const
+export type ApiKeyType = (typeof API_KEY_TYPES)[number]
+
+export const LIMIT_PERIODS = ['EPOCH', 'MONTH', 'LIFETIME'] as const
+/** EPOCH resets every UTC day, MONTH on the 1st of each UTC month, LIFETIME never. */
+export type LimitPeriod = (typeof LIMIT_PERIODS)[number]
+
+export const MODEL_PRIVACY_LEVELS = ['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const
+export type ModelPrivacy = (typeof MODEL_PRIVACY_LEVELS)[number]
+
+/** Spending caps per limit period in nano-USD; null is no cap, 0n blocks the currency. */
+export interface ConsumptionLimits {
+  usdNano: bigint | null
+  diemNano: bigint | null
+}
+
+/** An API key without its secret, which is shown once and stored only as a keyed hash. */
+export interface ApiKey {
+  id: string
+  accountId: string
+  type: ApiKeyType
+  description: string
+  limits: ConsumptionLimits
+  limitPeriod: LimitPeriod
+  modelPrivacy: ModelPrivacy
+  last6Chars: string
+  createdAt: Date
+  expiresAt: Date | null
+  lastUsedAt: Date | null
+  revokedAt: Date | null
+}

@@ -1,0 +1,38 @@
+import type { ApiKeyType, ModelPrivacy } from '../api-keys/api-key.ts'
+
+export const ACCOUNT_TIERS = ['standard', 'partner', 'staff'] as const
+export type AccountTier = (typeof ACCOUNT_TIERS)[number]
+
+/** A request authenticated by an API key. */
+export interface KeyCaller {
+  kind: 'key'
+  accountId: string
+  keyId: string
+  keyType: ApiKeyType
+  tier: AccountTier
+  modelPrivacy: ModelPrivacy
+  /** Instant at which the key expires, for sockets that outlive one request. */
+  expiresAt: Date | null
+}
+
+/** A request signed by a wallet. */
+export interface WalletCaller {
+  kind: 'wallet'
+  accountId: string
+  keyId: null
+  tier: AccountTier
+  modelPrivacy: 'ALL'
+  walletAddress: string
+}
+
+/** Whoever pays for a request. */
+export type Caller = KeyCaller | WalletCaller
+
+/** What one request carries through the domain: who asks, under which id, and until when. */
+export interface RequestContext {
+  /** 32 hexadecimal characters; the same id is in `CF-RAY`, the logs, the ledger and the receipt. */
+  requestId: string
+  caller: Caller
+  /** Aborts when the client leaves. */
+  signal: AbortSignal
+}

@@ -1,0 +1,83 @@
+/** Every way a request can fail, as one closed union; each front maps it exhaustively, so a new code does not compile until all three know it. */
+export const DOMAIN_ERROR_CODES = [
+  'invalid_request',
+  'invalid_json',
+  'unauthenticated',
+  'admin_key_required',
+  'forbidden',
+  'model_privacy',
+  'not_found',
+  'model_not_found',
+  'conflict',
+  'payload_too_large',
+  'unsupported_media_type',
+  'insufficient_balance',
+  'key_limit_usd',
+  'key_limit_diem',
+  'rate_limited',
+  'abuse_blocked',
+  'idempotency_mismatch',
+  'context_length_exceeded',
+  'upstream_rejected',
+  'upstream_overloaded',
+  'upstream_failed',
+  'upstream_timeout',
+  'unavailable',
+  'internal',
+] as const
+
+export type DomainErrorCode = (typeof DOMAIN_ERROR_CODES)[number]
+
+/** The specification's validation tree: `_errors` at each level, one nested object per offending field. */
+export interface ValidationTree {
+  _errors: string[]
+  [field: string]: ValidationTree | string[]
+}
+
+/** What a refusal by a rate window tells the caller: the numbers of the very window that refused. */
+export interface LimitFacts {
+  /** Sentence naming the cap, for the `customMessage` field. */
+  rule: string
+  limit: number
+  remaining: number
+  resetAtMs: number
+}
+
+export interface DomainErrorOptions {
+  details?: ValidationTree
+  /** OpenAI's `param`: the request field at fault. */
+  field?: string
+  retryAfterSeconds?: number
+  limit?: LimitFacts
+  /** HTTP status that an upstream gave and that passes through (400, 404, 413, 422). */
+  upstreamStatus?: number
+  /** Further facts for the error body; safe for callers. */
+  facts?: Record<string, string | number | boolean>
+  cause?: unknown
+}
+
+/**
+ * The only error that a caller may read. `message` is safe for callers: it names the field, the value, the limit and
+ * the way out, and never holds SQL, hosts, stacks or secrets. Anything else that is thrown becomes `internal`.
+ */
+export class DomainError extends Error {
+  override readonly name = 'DomainError'
+  readonly code: DomainErrorCode
+  readonly details: ValidationTree | undefined
+  readonly field: string | undefined
+  readonly retryAfterSeconds: number | undefined
+  readonly limit: LimitFacts | undefined
+  readonly upstreamStatus: number | undefined
+  readonly facts: Readonly<Record<string, string | number | boolean>> | undefined
+
+  constructor(code: DomainErrorCode, message: string, options: DomainErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details
+    this.field = options.field
+    this.retryAfterSeconds = options.retryAfterSeconds
+    this.limit = options.limit
+    this.upstreamStatus = options.upstreamStatus
+    this.facts = options.facts
+  }
+}

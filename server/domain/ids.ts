@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from './clock.ts'
+
+/** The only source of identifiers. */
+export interface IdSource {
+  /** UUID version 7 (RFC 9562): time-ordered, so that index pages stay warm. */
+  uuid(): string
+  /** 32 characters of `[0-9a-f]`: the correlation id of one request. */
+  requestId(): string
+  /** `length` characters of `[0-9A-Za-z]` from the system's random source. */
+  base62(length: number): string
+}
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const POOL_BYTES = 4096
+
+export function createIdSource(clock: Clock): IdSource {
+  let pool = randomBytes(POOL_BYTES)
+  let used = 0
+  // One system call serves 256 ids; a draw per id would cost a system call on every request.
+  const draw = (bytes: number): Buffer => {
+    if (used + bytes > POOL_BYTES) {
+      pool = randomBytes(POOL_BYTES)
+      used = 0
+    }
+    used += bytes
+    return pool.subarray(used - bytes, used)
+  }
+  const hex = (): string => {
+    const time = clock.nowMs().toString(16).padStart(12, '0')
+    const random = draw(10)
+    random[0] = ((random[0] ?? 0) & 0x0f) | 0x70
+    random[2] = ((random[2] ?? 0) & 0x3f) | 0x80
+    return time + random.toString('hex')
+  }
+  return {
+    uuid: () => dashed(hex()),
+    requestId: hex,
+    base62: (length) => {
+      let text = ''
+      while (text.length < length) {
+        // Bytes of 248 and above would favour the first letters of the alphabet.
+        for (const byte of draw(length)) if (byte < 248 && text.length < length) text += BASE62[byte % 62]
+      }
+      return text
+    },
+  }
+}
+
+/** A request id is a UUID without dashes; the database stores it as one. */
+export function dashed(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { parseUsdPerMillion } from '../money.ts'
+
+export const MODEL_TYPES = ['text', 'image', 'embedding', 'tts', 'asr', 'music', 'video', 'upscale', 'inpaint'] as const
+export type ModelType = (typeof MODEL_TYPES)[number]
+
+export const MODEL_TIERS = ['XS', 'S', 'M', 'L'] as const
+export type ModelTier = (typeof MODEL_TIERS)[number]
+
+/** A price in USD, at most 6 decimals so that a millionth part is a whole number of pico-USD. */
+const Price = z
+  .strictObject({ usd: z.number().min(0), diem: z.number().min(0).optional() })
+  .refine((price) => parseUsdPerMillion(price.usd) !== undefined, { error: 'a price has at most 6 decimals' })
+
+const TokenPrices = {
+  input: Price.optional(),
+  output: Price.optional(),
+  cache_input: Price.optional(),
+  cache_write: Price.optional(),
+}
+
+/** Prices as `GET /models` publishes them: tokens per million, everything else per unit. */
+export const ModelPricing = z.looseObject({
+  ...TokenPrices,
+  extended: z.strictObject({ context_token_threshold: z.int().positive(), ...TokenPrices }).optional(),
+  generation: Price.optional(),
+})
+export type ModelPricing = z.output<typeof ModelPricing>
+
+export const ModelCapabilities = z.looseObject({
+  supportsFunctionCalling: z.boolean().default(false),
+  supportsReasoning: z.boolean().default(false),
+  supportsReasoningEffort: z.boolean().default(false),
+  supportsResponseSchema: z.boolean().default(false),
+  supportsVision: z.boolean().default(false),
+  supportsMultipleImages: z.boolean().default(false),
+  supportsAudioInput: z.boolean().default(false),
+  supportsVideoInput: z.boolean().default(false),
+  supportsWebSearch: z.boolean().default(false),
+  supportsXSearch: z.boolean().default(false),
+  supportsLogProbs: z.boolean().default(false),
+  supportsTeeAttestation: z.boolean().default(false),
+  supportsE2EE: z.boolean().default(false),
+  optimizedForCode: z.boolean().default(false),
+  quantization: z.enum(['fp4', 'fp8', 'fp16', 'bf16', 'int8', 'int4', 'not-available']).default('not-available'),
+})
+export type ModelCapabilities = z.output<typeof ModelCapabilities>
+
+/** One entry of the catalogue: what is sold under `id`, by whom it is served and what it costs. */
+export const ModelDefinition = z.strictObject({
+  id: z.string().min(1).max(200),
+  type: z.enum(MODEL_TYPES),
+  providers: z.array(z.strictObject({ id: z.string().min(1), model: z.string().min(1) })).min(1),
+  name: z.string().min(1).optional(),
+  description: z.string().optional(),
+  modelSource: z.string().optional(),
+  tier: z.enum(MODEL_TIERS).default('M'),
+  privacy: z.enum(['private', 'anonymized']).default('private'),
+  traits: z.array(z.string()).default([]),
+  contextTokens: z.int().positive().default(32_768),
+  maxCompletionTokens: z.int().positive().default(4_096),
+  capabilities: ModelCapabilities.prefault({}),
+  constraints: z.record(z.string(), z.unknown()).default({}),
+  pricing: ModelPricing.default({}),
+  offline: z.boolean().default(false),
+  betaModel: z.boolean().optional(),
+  createdAt: z.iso.datetime().optional(),
+  deprecation: z
+    .strictObject({
+      date: z.iso.datetime(),
+      startsAt: z.iso.datetime().optional(),
+      removesAt: z.iso.datetime().optional(),
+      replacementModelId: z.string().optional(),
+      autoRemap: z.boolean().default(false),
+      message: z.string().optional(),
+    })
+    .optional(),
+})
+export type ModelDefinition = z.output<typeof ModelDefinition>

@@ -1,0 +1,30 @@
+import type { RequestContext } from '../auth/caller.ts'
+import type { RateGrant, RatePlan } from '../rate-limits/rate-plan.ts'
+import type { Hold, Receipt, Usage } from './hold.ts'
+
+export interface AdmissionRequest {
+  context: RequestContext
+  plan: RatePlan
+  /** Worst-case price of the request. */
+  holdNanoUsd: bigint
+}
+
+/**
+ * A request that was admitted: its hold is durable and its rate windows are consumed. It ends with exactly one
+ * `settle` or `release`; a second call is ignored, so that every exit path may end it without asking who was first.
+ */
+export interface MeteredRequest {
+  readonly hold: Hold
+  readonly grant: RateGrant
+  /** Grows the hold; false when the balance or the key's limit does not cover the growth. */
+  extend(byNanoUsd: bigint): Promise<boolean>
+  /** Charges the sum of the lines (never more than the hold), frees the rest and writes the usage; resolves when durable. */
+  settle(usage: Usage, used?: { tokens?: number; credits?: number }): Promise<Receipt>
+  /** Charges nothing and frees the hold; resolves when durable. Upstream failures end here. */
+  release(): Promise<void>
+}
+
+export interface Metering {
+  /** Fails with `rate_limited`, `insufficient_balance`, `key_limit_usd`, `key_limit_diem` or `unauthenticated`; then nothing is held or consumed. */
+  open(request: AdmissionRequest): Promise<MeteredRequest>
+}
