@@ -20,7 +20,14 @@ export interface HoldRequest {
   amountNanoUsd: bigint
 }
 
-export const USAGE_OUTCOMES = ['completed', 'client_disconnected', 'cut_by_balance', 'rpc_error', 'upstream_failed', 'released'] as const
+export const USAGE_OUTCOMES = [
+  'completed',
+  'client_disconnected',
+  'cut_by_balance',
+  'rpc_error',
+  'upstream_failed',
+  'released',
+] as const
 export type UsageOutcome = (typeof USAGE_OUTCOMES)[number]
 
 export const USAGE_UNIT_TYPES = ['tokens', 'images', 'chars', 'minutes', 'seconds', 'credits'] as const

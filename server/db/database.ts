@@ -1,0 +1,47 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, PGliteDialect, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Database } from './schema.ts'
+
+export interface DatabaseHandle {
+  db: Kysely<Database>
+  close(): Promise<void>
+}
+
+/** PostgreSQL's type numbers whose driver defaults lose or shift values. */
+const INT8 = 20
+const DATE = 1082
+
+const POOL_CONNECTIONS_MAX = 10
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** Days stay `YYYY-MM-DD` and 64-bit integers become bigint, alike on both engines. */
+function typeParser(typeId: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (typeId === INT8) return BigInt
+  if (typeId === DATE) return (day) => day
+  return pg.types.getTypeParser(typeId, format)
+}
+
+export function createPostgresDatabase(url: string, onIdleError: (error: Error) => void = () => {}): DatabaseHandle {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: POOL_CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    types: { getTypeParser: typeParser },
+  })
+  // A pool without this listener ends the process when the server drops an idle connection.
+  pool.on('error', onIdleError)
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+  return { db, close: () => db.destroy() }
+}
+
+/** Embedded PostgreSQL in `dataDir`, or in memory without one; `snapshot` is a data folder dumped earlier. */
+export async function createEmbeddedDatabase(dataDir?: string, snapshot?: Blob): Promise<DatabaseHandle> {
+  const pglite = await PGlite.create({
+    ...(dataDir === undefined ? {} : { dataDir }),
+    ...(snapshot === undefined ? {} : { loadDataDir: snapshot }),
+    parsers: { [INT8]: BigInt, [DATE]: (day) => day },
+  })
+  const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) })
+  return { db, close: () => db.destroy() }
+}

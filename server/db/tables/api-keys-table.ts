@@ -1,0 +1,21 @@
+import type { Selectable } from 'kysely'
+
+export interface ApiKeysTable {
+  account_id: string
+  key_id: string
+  /** HMAC-SHA256 of the secret with the server's pepper, hexadecimal. */
+  key_hash: string
+  type: 'INFERENCE' | 'ADMIN'
+  description: string
+  limit_usd_nano: bigint | null
+  limit_diem_nano: bigint | null
+  limit_period: 'EPOCH' | 'MONTH' | 'LIFETIME'
+  model_privacy: 'ALL' | 'PRIVATE_TEXT' | 'PRIVATE_ONLY'
+  last6_chars: string
+  created_at: Date
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+}
+
+export type ApiKeyRow = Selectable<ApiKeysTable>

@@ -1,0 +1,17 @@
+import type { Selectable } from 'kysely'
+
+/** Open holds only: settling or releasing one deletes it, so `held_nano` of a balance is the sum of its rows. */
+export interface HoldsTable {
+  account_id: string
+  request_id: string
+  key_id: string | null
+  currency: 'usd' | 'diem'
+  amount_nano: bigint
+  /** UTC day of the admission: the limit period that the charge counts for. */
+  day: string
+  admitted_at: Date
+  /** The server process that must settle it. */
+  process_id: string
+}
+
+export type HoldRow = Selectable<HoldsTable>

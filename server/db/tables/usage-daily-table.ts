@@ -1,0 +1,22 @@
+import type { Selectable } from 'kysely'
+
+/** Roll-up per day, key, model and kind of unit, written with each settlement: analytics never scan events. */
+export interface UsageDailyTable {
+  account_id: string
+  day: string
+  /** All zeros stands for usage without a key. */
+  key_id: string
+  sku: string
+  line_type: string
+  currency: 'usd' | 'diem'
+  model_name: string
+  model_type: string | null
+  unit_type: string
+  /** Counted once a request, on its first line. */
+  requests: bigint
+  /** numeric: decimal text. */
+  units: string
+  amount_nano: bigint
+}
+
+export type UsageDailyRow = Selectable<UsageDailyTable>

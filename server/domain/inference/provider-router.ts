@@ -1,0 +1,125 @@
+import { DomainError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
+import type { ModelDefinition } from './model-definition.ts'
+import type { InferenceProvider, ProviderOperation, ProviderResponse } from './provider.ts'
+import { judgeRejection, judgeResponse, type ProviderFailure } from './provider-failure.ts'
+
+export interface RoutedRequest {
+  operation: ProviderOperation
+  /** Body in OpenAI's form without `model`: the router fills in each provider's own name for it. */
+  body: Record<string, unknown>
+  signal: AbortSignal
+}
+
+export interface RoutedResponse {
+  /** Status 2xx; JSON, or an event stream where `body.stream` is true. A server may answer plain JSON to a stream request. */
+  response: ProviderResponse
+  providerId: string
+  /** Providers that failed before this one answered. */
+  retries: number
+}
+
+interface Candidate {
+  provider: InferenceProvider
+  /** The provider's own name of the model. */
+  model: string
+}
+
+type Attempt =
+  | { healthy: true; response: ProviderResponse }
+  | { healthy: boolean; response?: undefined; failure: ProviderFailure }
+
+interface ProviderRouterDeps {
+  providers: ReadonlyMap<string, InferenceProvider>
+  createBreaker: () => CircuitBreaker
+  log: Log
+}
+
+/**
+ * Sends a request to the first of a model's providers that answers. Another provider is tried only before the first
+ * byte of an answer, and never when the request itself is at fault. Open circuits are passed over; when all are open
+ * the first provider is tried, since a refusal without trying helps nobody.
+ */
+export class ProviderRouter {
+  readonly #providers: ReadonlyMap<string, InferenceProvider>
+  readonly #breakers: ReadonlyMap<string, CircuitBreaker>
+  readonly #log: Log
+
+  constructor({ providers, createBreaker, log }: ProviderRouterDeps) {
+    this.#providers = providers
+    this.#breakers = new Map([...providers.keys()].map((id) => [id, createBreaker()]))
+    this.#log = log
+  }
+
+  /**
+   * Fails with `upstream_rejected` (`upstreamStatus` 400, 404, 413, 422), `context_length_exceeded`,
+   * `upstream_overloaded` (`retryAfterSeconds`), `upstream_timeout` or `upstream_failed`. When the caller aborts, what the
+   * provider threw passes through: look at `signal.aborted` first.
+   */
+  async send(model: ModelDefinition, request: RoutedRequest): Promise<RoutedResponse> {
+    const candidates = this.#candidates(model)
+    let retries = 0
+    let last: ProviderFailure | undefined
+    for (const candidate of candidates) {
+      const breaker = this.#breakers.get(candidate.provider.id)
+      const attempt = await breaker?.run(() => this.#attempt(candidate, request))
+      if (attempt === undefined) continue
+      if (attempt.response !== undefined)
+        return { response: attempt.response, providerId: candidate.provider.id, retries }
+      last = this.#record(attempt.failure, { candidate, model })
+      retries += 1
+    }
+    if (last !== undefined) throw last.error
+    return this.#sendDespiteOpenCircuit(model, candidates, request)
+  }
+
+  async #sendDespiteOpenCircuit(
+    model: ModelDefinition,
+    candidates: Candidate[],
+    request: RoutedRequest,
+  ): Promise<RoutedResponse> {
+    const candidate = candidates[0]
+    if (candidate === undefined) {
+      throw new DomainError('unavailable', `No provider of the model ${model.id} is configured. Choose another model.`)
+    }
+    const attempt = await this.#attempt(candidate, request)
+    if (attempt.response !== undefined)
+      return { response: attempt.response, providerId: candidate.provider.id, retries: 0 }
+    throw this.#record(attempt.failure, { candidate, model }).error
+  }
+
+  async #attempt({ provider, model }: Candidate, request: RoutedRequest): Promise<Attempt> {
+    const { operation, signal } = request
+    let response: ProviderResponse
+    try {
+      response = await provider.send({ operation, body: { ...request.body, model }, signal })
+    } catch (error) {
+      if (signal.aborted) throw error
+      const failure = judgeRejection(error)
+      return { healthy: failure.healthy, failure }
+    }
+    const failure = await judgeResponse(response, request.body['stream'] === true)
+    if (failure === undefined) return { healthy: true, response }
+    signal.throwIfAborted()
+    return { healthy: failure.healthy, failure }
+  }
+
+  /** Logs a failure; one that blames the request ends the search at once. */
+  #record(
+    failure: ProviderFailure,
+    { candidate, model }: { candidate: Candidate; model: ModelDefinition },
+  ): ProviderFailure {
+    if (!failure.failover) throw failure.error
+    const facts = { providerId: candidate.provider.id, modelId: model.id, code: failure.error.code }
+    this.#log.warn({ ...facts, cause: failure.error.cause }, 'model provider failed')
+    return failure
+  }
+
+  #candidates(model: ModelDefinition): Candidate[] {
+    return model.providers.flatMap((entry) => {
+      const provider = this.#providers.get(entry.id)
+      return provider === undefined ? [] : [{ provider, model: entry.model }]
+    })
+  }
+}
