@@ -65,28 +65,20 @@ export class ProviderRouter {
       const breaker = this.#breakers.get(candidate.provider.id)
       const attempt = await breaker?.run(() => this.#attempt(candidate, request))
       if (attempt === undefined) continue
-      if (attempt.response !== undefined)
-        return { response: attempt.response, providerId: candidate.provider.id, retries }
-      last = this.#record(attempt.failure, { candidate, model })
+      if (attempt.response !== undefined) return routed(candidate, attempt.response, retries)
+      last = attempt.failure
+      if (!last.failover) throw last.error
+      this.#logFailure(last, { candidate, model })
       retries += 1
     }
     if (last !== undefined) throw last.error
-    return this.#sendDespiteOpenCircuit(model, candidates, request)
-  }
-
-  async #sendDespiteOpenCircuit(
-    model: ModelDefinition,
-    candidates: Candidate[],
-    request: RoutedRequest,
-  ): Promise<RoutedResponse> {
-    const candidate = candidates[0]
-    if (candidate === undefined) {
+    const first = candidates[0]
+    if (first === undefined) {
       throw new DomainError('unavailable', `No provider of the model ${model.id} is configured. Choose another model.`)
     }
-    const attempt = await this.#attempt(candidate, request)
-    if (attempt.response !== undefined)
-      return { response: attempt.response, providerId: candidate.provider.id, retries: 0 }
-    throw this.#record(attempt.failure, { candidate, model }).error
+    const attempt = await this.#attempt(first, request)
+    if (attempt.response !== undefined) return routed(first, attempt.response, 0)
+    throw attempt.failure.error
   }
 
   async #attempt({ provider, model }: Candidate, request: RoutedRequest): Promise<Attempt> {
@@ -105,15 +97,9 @@ export class ProviderRouter {
     return { healthy: failure.healthy, failure }
   }
 
-  /** Logs a failure; one that blames the request ends the search at once. */
-  #record(
-    failure: ProviderFailure,
-    { candidate, model }: { candidate: Candidate; model: ModelDefinition },
-  ): ProviderFailure {
-    if (!failure.failover) throw failure.error
+  #logFailure(failure: ProviderFailure, { candidate, model }: { candidate: Candidate; model: ModelDefinition }): void {
     const facts = { providerId: candidate.provider.id, modelId: model.id, code: failure.error.code }
     this.#log.warn({ ...facts, cause: failure.error.cause }, 'model provider failed')
-    return failure
   }
 
   #candidates(model: ModelDefinition): Candidate[] {
@@ -122,4 +108,8 @@ export class ProviderRouter {
       return provider === undefined ? [] : [{ provider, model: entry.model }]
     })
   }
+}
+
+function routed(candidate: Candidate, response: ProviderResponse, retries: number): RoutedResponse {
+  return { response, providerId: candidate.provider.id, retries }
 }

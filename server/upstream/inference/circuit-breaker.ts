@@ -1,0 +1,26 @@
+import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhenResult } from 'cockatiel'
+import type { BreakerOutcome, CircuitBreaker } from '../../domain/inference/circuit-breaker.ts'
+
+const CONSECUTIVE_FAILURES = 5
+const PROBE_AFTER_MS = 10_000
+
+/** Opens after five failures in a row; after ten seconds one call is let through as a probe, and its result decides. */
+export function createCircuitBreaker(): CircuitBreaker {
+  const failures = handleWhenResult((result) => !(result as BreakerOutcome).healthy)
+  const policy = circuitBreaker(failures, {
+    halfOpenAfter: PROBE_AFTER_MS,
+    breaker: new ConsecutiveBreaker(CONSECUTIVE_FAILURES),
+  })
+  let openedAtMs = 0
+  policy.onBreak(() => {
+    openedAtMs = Date.now()
+  })
+  return {
+    async run(call) {
+      // While a probe is under way the policy would make others wait for it; a model may take minutes, so they pass by.
+      if (policy.state === CircuitState.HalfOpen) return undefined
+      if (policy.state === CircuitState.Open && Date.now() - openedAtMs < PROBE_AFTER_MS) return undefined
+      return policy.execute(call)
+    },
+  }
+}
