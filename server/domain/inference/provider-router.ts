@@ -99,7 +99,7 @@ export class ProviderRouter {
 
   #logFailure(failure: ProviderFailure, { candidate, model }: { candidate: Candidate; model: ModelDefinition }): void {
     const facts = { providerId: candidate.provider.id, modelId: model.id, code: failure.error.code }
-    this.#log.warn({ ...facts, cause: failure.error.cause }, 'model provider failed')
+    this.#log.warn('model provider failed', { ...facts, cause: failure.error.cause })
   }
 
   #candidates(model: ModelDefinition): Candidate[] {
