@@ -1,0 +1,17 @@
+/** SQLSTATE classes and socket errors after which the same call may be sent again: the server restarts, or a lock cycle was broken. */
+const TRANSIENT_SQLSTATES = new Set(['40001', '40P01', '53300', '57P01', '57P02', '57P03', '25006'])
+const TRANSIENT_SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
+const TRANSIENT_MESSAGES =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/
+
+/** True for a failure of the connection or of the server, which says nothing about the statement. */
+export function isTransientDatabaseFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return (
+    TRANSIENT_SQLSTATES.has(code) ||
+    code.startsWith('08') ||
+    TRANSIENT_SOCKET_ERRORS.has(code) ||
+    TRANSIENT_MESSAGES.test(error.message)
+  )
+}

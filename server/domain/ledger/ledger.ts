@@ -1,0 +1,38 @@
+import type { Currency } from '../money.ts'
+
+export type LedgerTransferKind =
+  | 'grant'
+  | 'correction'
+  | 'charge'
+  | 'top_up'
+  | 'refund'
+  | 'diem_allowance'
+  | 'diem_expiry'
+
+/** One posting between the customer and the platform; `amountNanoUsd` is signed from the customer's side. */
+export interface LedgerTransfer {
+  id: string
+  accountId: string
+  currency: Currency
+  /** Position in the account's chain of this currency, from 1. */
+  sequence: bigint
+  kind: LedgerTransferKind
+  amountNanoUsd: bigint
+  balanceAfterNanoUsd: bigint
+  requestId: string | null
+  reference: string | null
+  reason: string | null
+  createdAt: Date
+}
+
+export interface Balance {
+  currency: Currency
+  balanceNanoUsd: bigint
+  /** Part of the balance that open requests have set aside. */
+  heldNanoUsd: bigint
+}
+
+export interface AccountBalances {
+  accountId: string
+  balances: Balance[]
+}

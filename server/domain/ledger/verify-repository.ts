@@ -1,0 +1,128 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+
+export interface VerificationCheck {
+  id: string
+  description: string
+  ok: boolean
+  /** Up to ten places where the invariant is broken. */
+  violations: string[]
+}
+
+export interface Verification {
+  ok: boolean
+  checks: VerificationCheck[]
+}
+
+interface Invariant {
+  id: string
+  description: string
+  /** Selects one text column, `place`, per violation. */
+  violations: RawBuilder<{ place: string }>
+}
+
+const VIOLATIONS_MAX = 10
+
+/** What `customer` gains or loses by a transfer. */
+const SIGNED = sql`case credit_account when 'customer' then amount_nano else -amount_nano end`
+
+/** Invariants of the money path. I8, real-time order, needs a client's history and is proven by tests. */
+const INVARIANTS: readonly Invariant[] = [
+  {
+    id: 'I1',
+    description: 'every transfer moves an amount between two different ledger accounts, one of them the customer',
+    violations: sql`select transfer_id::text as place from ledger_transfers
+      where amount_nano <= 0 or debit_account = credit_account or 'customer' not in (debit_account, credit_account)`,
+  },
+  {
+    id: 'I2',
+    description: 'a balance is the sum of its transfers',
+    violations: sql`select b.account_id || ' ' || b.currency as place from balances b
+      left join (select account_id, currency, sum(${SIGNED}) as total, count(*) as transfers from ledger_transfers group by 1, 2) t
+        using (account_id, currency)
+      where b.balance_nano <> coalesce(t.total, 0) or b.sequence <> coalesce(t.transfers, 0)`,
+  },
+  {
+    id: 'I3',
+    description: 'no balance is negative and no more is held than there is',
+    violations: sql`select account_id || ' ' || currency as place from balances
+      where balance_nano < 0 or held_nano < 0 or held_nano > balance_nano`,
+  },
+  {
+    id: 'I4',
+    description: 'the held amount is the sum of the open holds, of the account and of each key',
+    violations: sql`select b.account_id || ' ' || b.currency as place from balances b
+      left join (select account_id, currency, sum(amount_nano) as total from holds group by 1, 2) h using (account_id, currency)
+      where b.held_nano <> coalesce(h.total, 0)
+      union all
+      select s.key_id || ' ' || s.currency from key_spend s
+      left join (select account_id, key_id, currency, sum(amount_nano) as total from holds group by 1, 2, 3) h
+        using (account_id, key_id, currency)
+      where s.held_nano <> coalesce(h.total, 0)`,
+  },
+  {
+    id: 'I5',
+    description: 'a request is charged at most once, and not while its hold is open',
+    violations: sql`select request_id::text as place from ledger_transfers
+      where kind = 'charge' group by account_id, request_id having count(*) > 1
+      union all
+      select h.request_id::text from holds h
+      join ledger_transfers t on t.account_id = h.account_id and t.request_id = h.request_id`,
+  },
+  {
+    id: 'I6',
+    description: 'a reference is posted once per account',
+    violations: sql`select account_id || ' ' || reference as place from ledger_transfers
+      where reference is not null group by account_id, reference having count(*) > 1`,
+  },
+  {
+    id: 'I7',
+    description:
+      'each transfer continues the chain: sequences without gaps, each balance the one before plus the amount',
+    violations: sql`select account_id || ' ' || currency || ' ' || sequence as place from (
+        select account_id, currency, sequence, balance_after_nano, ${SIGNED} as signed,
+          lag(sequence, 1, 0::bigint) over chain as previous_sequence,
+          lag(balance_after_nano, 1, 0::bigint) over chain as previous_balance
+        from ledger_transfers window chain as (partition by account_id, currency order by sequence)
+      ) t
+      where sequence <> previous_sequence + 1 or balance_after_nano <> previous_balance + signed`,
+  },
+  {
+    id: 'I9',
+    description: 'usage events, daily roll-ups, key periods and ledger charges add up to the same amount',
+    violations: sql`select coalesce(l.account_id, u.account_id, d.account_id) || ' ' || coalesce(l.currency, u.currency, d.currency) as place
+      from (select account_id, currency, sum(amount_nano) as total from ledger_transfers where kind = 'charge' group by 1, 2) l
+      full join (select account_id, currency, sum(charge_nano) as total from usage_events group by 1, 2) u using (account_id, currency)
+      full join (select account_id, currency, sum(amount_nano) as total from usage_daily group by 1, 2) d using (account_id, currency)
+      where coalesce(l.total, 0) <> coalesce(u.total, 0) or coalesce(l.total, 0) <> coalesce(d.total, 0)
+      union all
+      select k.key_id || ' ' || k.currency from key_spend k
+      left join (select account_id, key_id, currency, sum(charge_nano) as total from usage_events group by 1, 2, 3) u
+        using (account_id, key_id, currency)
+      where k.lifetime_nano <> coalesce(u.total, 0)`,
+  },
+]
+
+/** Checks the invariants in one snapshot of the database, so that running traffic cannot look like a violation. */
+export class VerifyRepository {
+  readonly #db: Kysely<Database>
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  async verify(): Promise<Verification> {
+    const checks = await this.#db.transaction().execute(async (trx) => {
+      await sql`set transaction isolation level repeatable read`.execute(trx)
+      const results: VerificationCheck[] = []
+      for (const { id, description, violations } of INVARIANTS) {
+        const { rows } = await sql<{
+          place: string
+        }>`select place from (${violations}) v limit ${VIOLATIONS_MAX}`.execute(trx)
+        results.push({ id, description, ok: rows.length === 0, violations: rows.map((row) => row.place) })
+      }
+      return results
+    })
+    return { ok: checks.every((check) => check.ok), checks }
+  }
+}

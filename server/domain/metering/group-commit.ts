@@ -1,0 +1,99 @@
+/** Sends one batch and answers one result per item, in order. */
+export type SendBatch<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
+
+export interface GroupCommitOptions {
+  /** Largest batch; bounds the time that one database call may take. */
+  batchItemsMax: number
+  /** True for a failure that says nothing about the items, such as a lost connection; the batch is sent again. */
+  isTransient: (error: unknown) => boolean
+  /** How often a batch is sent again before its items fail. */
+  retriesMax: number
+  wait: (milliseconds: number) => Promise<void>
+}
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
+const RETRY_DELAY_MS = 50
+const RETRY_DELAY_MS_MAX = 1_000
+
+/**
+ * Collects what arrives while the previous batch is in flight and sends it as one call: a lone item leaves at once,
+ * a busy process shares one commit among hundreds. One batch is in flight at a time, so items keep their arrival order.
+ */
+export class GroupCommit<Item, Result> {
+  readonly #send: SendBatch<Item, Result>
+  readonly #options: GroupCommitOptions
+  #waiting: Waiting<Item, Result>[] = []
+  #scheduled = false
+  #inFlight = false
+  #idle: (() => void)[] = []
+
+  constructor(send: SendBatch<Item, Result>, options: GroupCommitOptions) {
+    this.#send = send
+    this.#options = options
+  }
+
+  submit(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Resolves when nothing is waiting or in flight. */
+  drained(): Promise<void> {
+    if (!this.#inFlight && this.#waiting.length === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#inFlight) return
+    this.#scheduled = true
+    // After the poll phase: requests that were read in one turn of the event loop leave in one batch.
+    setImmediate(() => {
+      this.#scheduled = false
+      void this.#flush()
+    })
+  }
+
+  async #flush(): Promise<void> {
+    this.#inFlight = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, this.#options.batchItemsMax)
+      await this.#deliver(batch)
+    }
+    this.#inFlight = false
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  async #deliver(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#sendWithRetry(batch.map((waiting) => waiting.item))
+      batch.forEach((waiting, index) => {
+        waiting.resolve(results[index] as Result)
+      })
+    } catch (error) {
+      if (batch.length === 1 || this.#options.isTransient(error)) {
+        for (const waiting of batch) waiting.reject(error)
+        return
+      }
+      // One item that the database refuses must not take its neighbours with it.
+      for (const waiting of batch) await this.#deliver([waiting])
+    }
+  }
+
+  async #sendWithRetry(items: readonly Item[]): Promise<readonly Result[]> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#send(items)
+      } catch (error) {
+        if (attempt >= this.#options.retriesMax || !this.#options.isTransient(error)) throw error
+        await this.#options.wait(Math.min(RETRY_DELAY_MS * 2 ** attempt, RETRY_DELAY_MS_MAX))
+      }
+    }
+  }
+}

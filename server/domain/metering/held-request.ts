@@ -1,0 +1,113 @@
+import { utcDay } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import type { RateGrant } from '../rate-limits/rate-plan.ts'
+import type { Hold, Receipt, Usage, UsageLine } from './hold.ts'
+import type { SettleItem, SettleResult } from './hold-repository.ts'
+import type { MeteredRequest } from './metered-request.ts'
+
+export interface HeldRequestPorts {
+  settle: (item: SettleItem) => Promise<SettleResult>
+  extend: (hold: Hold, byNano: bigint) => Promise<boolean>
+  settled: (hold: Hold) => void
+  returnWindows: (grant: RateGrant, used: { tokens?: number; credits?: number }) => void
+  expireRest: (hold: Hold, restNano: bigint) => Promise<void>
+  now: () => Date
+  transferId: () => string
+}
+
+/** One admitted request; the first `settle` or `release` ends it and every later call answers with that end. */
+export class HeldRequest implements MeteredRequest {
+  readonly hold: Hold
+  readonly grant: RateGrant
+  readonly #ports: HeldRequestPorts
+  #end: Promise<Receipt> | undefined
+
+  constructor(hold: Hold, grant: RateGrant, ports: HeldRequestPorts) {
+    this.hold = hold
+    this.grant = grant
+    this.#ports = ports
+  }
+
+  async extend(byNanoUsd: bigint): Promise<boolean> {
+    if (this.#end !== undefined) return false
+    const extended = await this.#ports.extend(this.hold, byNanoUsd)
+    if (extended) this.hold.amountNanoUsd += byNanoUsd
+    return extended
+  }
+
+  settle(usage: Usage, used: { tokens?: number; credits?: number } = {}): Promise<Receipt> {
+    this.#end ??= this.#settle(usage, used)
+    return this.#end
+  }
+
+  async release(): Promise<void> {
+    this.#end ??= this.#finish({ ...this.#item(), charge_nano: '0', sku: null }, { tokens: 0, credits: 0 })
+    await this.#end
+  }
+
+  #settle(usage: Usage, used: { tokens?: number; credits?: number }): Promise<Receipt> {
+    const lines = fitLines(usage.lines, this.hold.amountNanoUsd)
+    const item: SettleItem = {
+      ...this.#item(),
+      charge_nano: sumOf(lines).toString(),
+      sku: usage.sku,
+      model_name: usage.modelName,
+      model_type: usage.modelType,
+      unit_type: usage.unitType,
+      lines: lines.map((line) => ({ type: line.type, units: line.units, amount: line.amountNanoUsd.toString() })),
+      outcome: usage.outcome,
+      estimated: usage.estimated,
+      upstream_id: usage.upstreamId,
+      retries: usage.retries,
+      duration_ms: Math.max(0, Math.round(usage.durationMs)),
+    }
+    return this.#finish(item, used)
+  }
+
+  async #finish(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
+    this.#ports.returnWindows(this.grant, used)
+    const result = await this.#ports.settle(item)
+    // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
+    if (result.outcome === 'lost' && item.sku !== null) {
+      throw new DomainError(
+        'unavailable',
+        'The request lost its reservation before it ended and was not charged; send it again',
+      )
+    }
+    this.#ports.settled(this.hold)
+    const restNano = this.hold.amountNanoUsd - result.chargedNano
+    if (this.hold.currency === 'diem' && restNano > 0n) await this.#ports.expireRest(this.hold, restNano)
+    return {
+      chargedNanoUsd: result.chargedNano,
+      currency: this.hold.currency,
+      balanceAfterNano: result.balanceAfterNano,
+      settledNow: result.outcome === 'settled',
+    }
+  }
+
+  #item(): Omit<SettleItem, 'charge_nano' | 'sku'> {
+    return {
+      account_id: this.hold.accountId,
+      request_id: this.hold.requestId,
+      currency: this.hold.currency,
+      day: utcDay(this.hold.admittedAt),
+      transfer_id: this.#ports.transferId(),
+      settled_at: this.#ports.now().toISOString(),
+    }
+  }
+}
+
+function sumOf(lines: readonly UsageLine[]): bigint {
+  return lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
+}
+
+/** A charge never exceeds its hold: what is above comes off the last lines first, so that the lines still add up to the charge. */
+function fitLines(lines: readonly UsageLine[], maxNanoUsd: bigint): readonly UsageLine[] {
+  let free = maxNanoUsd
+  if (sumOf(lines) <= free) return lines
+  return lines.map((line) => {
+    const amountNanoUsd = line.amountNanoUsd < free ? line.amountNanoUsd : free
+    free -= amountNanoUsd
+    return { ...line, amountNanoUsd }
+  })
+}

@@ -1,0 +1,63 @@
+import type { Log } from '../log.ts'
+import type { HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
+
+export const HEARTBEAT_SECONDS = 10
+export const STALE_SECONDS = 30
+const SWEEP_SECONDS = 10
+const SWEEP_ITEMS_MAX = 1_000
+
+export interface HoldSweeperDependencies {
+  holds: HoldRepository
+  settle: (item: SettleItem) => Promise<SettleResult>
+  /** An account's balance changed by a release. */
+  released: (accountId: string) => void
+  processId: string
+  log: Log
+}
+
+/** Keeps this process's lease alive and releases the holds of processes whose lease ran out: at most 60 s after a crash. */
+export class HoldSweeper {
+  readonly #deps: HoldSweeperDependencies
+  #timers: NodeJS.Timeout[] = []
+
+  constructor(deps: HoldSweeperDependencies) {
+    this.#deps = deps
+  }
+
+  /** Resolves when the lease stands; admissions may start only then. */
+  async start(): Promise<void> {
+    await this.#deps.holds.heartbeat(this.#deps.processId)
+    this.#every(HEARTBEAT_SECONDS, () => this.#deps.holds.heartbeat(this.#deps.processId))
+    this.#every(SWEEP_SECONDS, async () => {
+      await this.sweep(STALE_SECONDS)
+      await this.#deps.holds.forgetEndedProcesses(STALE_SECONDS)
+    })
+  }
+
+  /** Releases every abandoned hold; returns how many. */
+  async sweep(staleSeconds: number): Promise<number> {
+    let released = 0
+    for (;;) {
+      const abandoned = await this.#deps.holds.listAbandoned(staleSeconds, SWEEP_ITEMS_MAX)
+      await Promise.all(abandoned.map((item) => this.#deps.settle(item)))
+      for (const item of abandoned) this.#deps.released(item.account_id)
+      released += abandoned.length
+      if (abandoned.length < SWEEP_ITEMS_MAX) break
+    }
+    if (released > 0) this.#deps.log.warn('released the holds of a process that ended', { holds: released })
+    return released
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers.splice(0)) clearInterval(timer)
+    await this.#deps.holds.endProcess(this.#deps.processId)
+  }
+
+  #every(seconds: number, task: () => Promise<unknown>): void {
+    const timer = setInterval(() => {
+      task().catch((error: unknown) => this.#deps.log.warn('hold maintenance failed; it runs again', { error }))
+    }, seconds * 1_000)
+    timer.unref()
+    this.#timers.push(timer)
+  }
+}

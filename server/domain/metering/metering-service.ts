@@ -1,0 +1,124 @@
+import { type Clock, utcDay } from '../clock.ts'
+import { isTransientDatabaseFailure } from '../database-failure.ts'
+import { DomainError } from '../errors.ts'
+import { dashed, type IdSource } from '../ids.ts'
+import type { BalanceFeed } from '../ledger/balance-feed.ts'
+import type { DiemAllowance } from '../ledger/diem-allowance.ts'
+import type { RateLimiter } from '../rate-limits/rate-plan.ts'
+import { GroupCommit } from './group-commit.ts'
+import { HeldRequest } from './held-request.ts'
+import type { Hold } from './hold.ts'
+import type { AdmitItem, AdmitResult, HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
+import type { AdmissionRequest, MeteredRequest, Metering } from './metered-request.ts'
+import { refusal } from './refusal.ts'
+
+const BATCH_ITEMS_MAX = 512
+/** With waits that grow to one second: about 4 s for an admission, 30 s for a settlement whose client is waiting. */
+const ADMIT_RETRIES_MAX = 7
+const SETTLE_RETRIES_MAX = 34
+
+export interface MeteringDependencies {
+  holds: HoldRepository
+  rateLimiter: RateLimiter
+  diemAllowance: DiemAllowance
+  balanceFeed: BalanceFeed
+  clock: Clock
+  ids: IdSource
+  /** Lease under which this process's holds stand. */
+  processId: string
+  wait: (milliseconds: number) => Promise<void>
+}
+
+/**
+ * The money path (design section 5): rate windows, then one durable hold, then exactly one settlement or release.
+ * Admissions and settlements are group-committed; the database decides each item exactly, so no number of processes
+ * can spend a nano-dollar more than a balance or a key limit has.
+ */
+export class MeteringService implements Metering {
+  readonly #deps: MeteringDependencies
+  readonly #admissions: GroupCommit<AdmitItem, AdmitResult>
+  readonly #settlements: GroupCommit<SettleItem, SettleResult>
+
+  constructor(deps: MeteringDependencies) {
+    this.#deps = deps
+    const common = {
+      batchItemsMax: BATCH_ITEMS_MAX,
+      isTransient: isTransientDatabaseFailure,
+      wait: deps.wait,
+    }
+    this.#admissions = new GroupCommit((items) => deps.holds.admit(items), { ...common, retriesMax: ADMIT_RETRIES_MAX })
+    this.#settlements = new GroupCommit((items) => deps.holds.settle(items), {
+      ...common,
+      retriesMax: SETTLE_RETRIES_MAX,
+    })
+  }
+
+  async open(request: AdmissionRequest): Promise<MeteredRequest> {
+    const grant = await this.#deps.rateLimiter.admit(request.plan)
+    try {
+      return new HeldRequest(await this.#hold(request), grant, this.#heldRequestPorts)
+    } catch (error) {
+      this.#deps.rateLimiter.giveBack(grant)
+      throw error
+    }
+  }
+
+  /** Resolves when no admission or settlement is waiting or in flight. */
+  async drained(): Promise<void> {
+    await Promise.all([this.#admissions.drained(), this.#settlements.drained()])
+  }
+
+  /** Ends holds in the same batches as everything else; the sweeper's entry. */
+  settleItem(item: SettleItem): Promise<SettleResult> {
+    return this.#settlements.submit(item)
+  }
+
+  async #hold({ context, holdNanoUsd }: AdmissionRequest): Promise<Hold> {
+    const { accountId, keyId } = context.caller
+    const admittedAt = this.#deps.clock.now()
+    await this.#deps.diemAllowance.ensure(accountId, admittedAt)
+    const requestId = dashed(context.requestId)
+    const result = await this.#admit({
+      account_id: accountId,
+      request_id: requestId,
+      key_id: keyId,
+      amount_nano: holdNanoUsd.toString(),
+      day: utcDay(admittedAt),
+      admitted_at: admittedAt.toISOString(),
+      process_id: this.#deps.processId,
+    })
+    if (result.outcome !== 'admitted' || result.currency === null) throw refusal(result, holdNanoUsd)
+    this.#deps.balanceFeed.changed(accountId)
+    return {
+      holdId: requestId,
+      requestId,
+      accountId,
+      keyId,
+      currency: result.currency,
+      amountNanoUsd: holdNanoUsd,
+      admittedAt,
+      balancesBefore: { usdNano: result.usdNano, diemNano: result.diemNano },
+    }
+  }
+
+  async #admit(item: AdmitItem): Promise<AdmitResult> {
+    try {
+      return await this.#admissions.submit(item)
+    } catch (error) {
+      throw new DomainError('unavailable', 'The service cannot take requests at the moment; try again shortly', {
+        retryAfterSeconds: 1,
+        cause: error,
+      })
+    }
+  }
+
+  readonly #heldRequestPorts = {
+    settle: (item: SettleItem) => this.#settlements.submit(item),
+    extend: (hold: Hold, byNano: bigint) => this.#deps.holds.extend(hold.accountId, hold.requestId, byNano),
+    settled: (hold: Hold) => this.#deps.balanceFeed.changed(hold.accountId),
+    returnWindows: (...args: Parameters<RateLimiter['correct']>) => this.#deps.rateLimiter.correct(...args),
+    expireRest: (hold: Hold, restNano: bigint) => this.#deps.diemAllowance.expireRest(hold, restNano),
+    now: () => this.#deps.clock.now(),
+    transferId: () => this.#deps.ids.uuid(),
+  }
+}

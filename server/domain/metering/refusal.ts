@@ -1,0 +1,29 @@
+import { DomainError } from '../errors.ts'
+import { formatUsd } from '../money.ts'
+import type { AdmitResult } from './hold-repository.ts'
+
+/** Why the database refused a hold, in a sentence that names the cap and the way out. */
+export function refusal(result: AdmitResult, holdNanoUsd: bigint): DomainError {
+  const need = formatUsd(holdNanoUsd)
+  const facts = { requiredUsd: need, balanceUsd: formatUsd(result.usdNano), balanceDiem: formatUsd(result.diemNano) }
+  switch (result.outcome) {
+    case 'key_limit_usd':
+    case 'key_limit_diem': {
+      const currency = result.outcome === 'key_limit_usd' ? 'USD' : 'DIEM'
+      return new DomainError(
+        result.outcome,
+        `API key ${currency} spend limit exceeded: this request may cost up to ${need} USD, more than the key's limit leaves. Raise the key's consumptionLimit, wait for its period to reset, or lower max_tokens.`,
+        { facts },
+      )
+    }
+    case 'key_inactive':
+      return new DomainError('unauthenticated', 'Authentication failed: the API key was revoked or has expired')
+    case 'insufficient_balance':
+    case 'admitted':
+      return new DomainError(
+        'insufficient_balance',
+        `Insufficient USD or Diem balance: this request may cost up to ${need} USD, and the free balance is below that. Add credit, or lower max_tokens.`,
+        { facts },
+      )
+  }
+}
