@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises'
+import { type Clock, systemClock } from '../domain/clock.ts'
+import { deepFreeze } from './deep-freeze.ts'
+import { createDefaultFile } from './default-file.ts'
+import type { Env, LogLevel } from './env.ts'
+import { parseConfigFile } from './file/parse-file.ts'
+import { ConfigFile } from './file/schema.ts'
+import { LOCAL_MODEL_PORTS, type ProbeLocalModels, probeLocalModels } from './local-models.ts'
+import { ConfigError } from './problem.ts'
+import { readOrCreateSecret, type Secrets } from './secrets.ts'
+
+type Sections = Omit<ConfigFile, '$schema' | 'service'>
+
+/** Everything that an operator decides, typed and frozen. What is off is null or absent, never a flag beside half a setting. */
+export interface Config extends Sections {
+  http: { host: string; port: number }
+  database: { kind: 'postgres'; url: string } | { kind: 'embedded'; dataDir: string }
+  redis: { url: string } | null
+  dataDir: string
+  logLevel: LogLevel
+  secrets: Secrets
+  service: { name: string; publicUrl: string; version: string }
+}
+
+const DEFAULT_CONFIG_PATH = './sluice.yaml'
+
+export interface LoadConfigOptions {
+  clock?: Clock
+  probe?: ProbeLocalModels
+  /** Where the configuration file is looked for when the environment names none. */
+  defaultPath?: string
+}
+
+/** Builds the configuration from the environment and the file, or throws one `ConfigError` that lists all problems. */
+export async function loadConfig(env: Env, options: LoadConfigOptions = {}): Promise<Config> {
+  const loaded = await loadFile(env, options)
+  const problems = [...findMissingSecrets(env), ...(loaded.kind === 'invalid' ? loaded.problems : [])]
+  if (loaded.kind === 'invalid' || problems.length > 0) throw new ConfigError(problems)
+  const secrets = {
+    operatorToken: env.operatorToken ?? (await readOrCreateSecret(env.dataDir, 'operatorToken')),
+    keyPepper: env.keyPepper ?? (await readOrCreateSecret(env.dataDir, 'keyPepper')),
+  }
+  return createConfig(loaded.file, { env, secrets, clock: options.clock ?? systemClock })
+}
+
+interface ConfigParts {
+  env: Env
+  secrets: Secrets
+  clock: Clock
+}
+
+function createConfig(file: ConfigFile, { env, secrets, clock }: ConfigParts): Config {
+  return deepFreeze({
+    http: env.http,
+    database:
+      env.databaseUrl === null
+        ? { kind: 'embedded', dataDir: env.dataDir }
+        : { kind: 'postgres', url: env.databaseUrl },
+    redis: env.redisUrl === null ? null : { url: env.redisUrl },
+    dataDir: env.dataDir,
+    logLevel: env.logLevel,
+    secrets,
+    service: {
+      name: file.service.name,
+      publicUrl: file.service.publicUrl ?? `http://localhost:${env.http.port}`,
+      version: file.service.version === 'auto' ? formatRevision(clock.now()) : file.service.version,
+    },
+    providers: file.providers,
+    models: file.models,
+    compatibility: file.compatibility,
+    rpc: file.rpc,
+    limits: file.limits,
+    errors: file.errors,
+    x402: file.x402,
+    characters: file.characters,
+  })
+}
+
+type LoadedFile = ReturnType<typeof parseConfigFile>
+
+async function loadFile(env: Env, options: LoadConfigOptions): Promise<LoadedFile> {
+  const path = env.configPath ?? options.defaultPath ?? DEFAULT_CONFIG_PATH
+  const text = await readTextIfPresent(path)
+  if (text !== undefined) {
+    const parsed = parseConfigFile(text, env.interpolationSource)
+    if (parsed.kind === 'valid') return parsed
+    return { kind: 'invalid', problems: parsed.problems.map((problem) => `${path}: ${problem}`) }
+  }
+  if (env.configPath !== null) {
+    return { kind: 'invalid', problems: [`SLUICE_CONFIG: there is no file at ${path}`] }
+  }
+  const ports = LOCAL_MODEL_PORTS.filter((port) => port !== env.http.port)
+  const servers = await (options.probe ?? probeLocalModels)(ports)
+  return { kind: 'valid', file: ConfigFile.parse(createDefaultFile(servers)) }
+}
+
+async function readTextIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw new ConfigError([`${path}: it cannot be read: ${error instanceof Error ? error.message : String(error)}`])
+  }
+}
+
+/** Machines that share a database must share its secrets, so none of them may make up its own. */
+function findMissingSecrets(env: Env): string[] {
+  if (!env.production || env.databaseUrl === null) return []
+  const reason = 'must be set when NODE_ENV is production and DATABASE_URL is set; `openssl rand -base64 32` makes one'
+  return [
+    ...(env.operatorToken === null ? [`SLUICE_OPERATOR_TOKEN: ${reason}`] : []),
+    ...(env.keyPepper === null ? [`SLUICE_KEY_PEPPER: ${reason}`] : []),
+  ]
+}
+
+/** `<YYYYMMDD>.<HHMMSS>` in UTC. */
+function formatRevision(instant: Date): string {
+  const digits = instant.toISOString().replaceAll(/\D/g, '')
+  return `${digits.slice(0, 8)}.${digits.slice(8, 14)}`
+}

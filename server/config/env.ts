@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { ConfigError } from './problem.ts'
+
+/** What `${NAME}` in the configuration file may read. */
+export type InterpolationSource = Readonly<Record<string, string | undefined>>
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+const SECRET_LENGTH_MIN = 16
+
+const secret = z
+  .string()
+  .min(SECRET_LENGTH_MIN, { error: `must have at least ${SECRET_LENGTH_MIN} characters` })
+  .optional()
+
+const url = (protocols: readonly string[]) =>
+  z.string().refine((value) => protocols.includes(URL.parse(value)?.protocol ?? ''), {
+    error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  })
+
+/** Every environment variable that Sluice reads. `.env.example` lists the same ones; a test keeps the two equal. */
+const Variables = z.object({
+  PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, { error: 'must be a port number from 0 to 65535' })
+    .transform(Number)
+    .refine((port) => port <= 65_535, { error: 'must be a port number from 0 to 65535' })
+    .default(3000),
+  HOST: z.string().default('127.0.0.1'),
+  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
+  REDIS_URL: url(['redis:', 'rediss:']).optional(),
+  SLUICE_DATA_DIR: z.string().default('./data'),
+  SLUICE_CONFIG: z.string().optional(),
+  SLUICE_OPERATOR_TOKEN: secret,
+  SLUICE_KEY_PEPPER: secret,
+  SLUICE_URL: url(['http:', 'https:']).optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  NODE_ENV: z.string().default('development'),
+})
+
+export const ENV_VARIABLES: readonly string[] = Object.keys(Variables.shape)
+
+/** The environment, typed. */
+export interface Env {
+  http: { host: string; port: number }
+  databaseUrl: string | null
+  redisUrl: string | null
+  dataDir: string
+  /** Null: the default path, where a file may be absent. */
+  configPath: string | null
+  operatorToken: string | null
+  keyPepper: string | null
+  /** Where the CLI finds the server. */
+  serverUrl: string
+  logLevel: LogLevel
+  production: boolean
+  interpolationSource: InterpolationSource
+}
+
+/** Reads the environment, or throws one `ConfigError` that lists every variable at fault. An empty variable counts as not set. */
+export function readEnv(source: InterpolationSource = process.env): Env {
+  const parsed = Variables.safeParse(
+    Object.fromEntries(ENV_VARIABLES.map((name) => [name, source[name]?.trim() || undefined])),
+  )
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`))
+  }
+  const variables = parsed.data
+  return {
+    http: { host: variables.HOST, port: variables.PORT },
+    databaseUrl: variables.DATABASE_URL ?? null,
+    redisUrl: variables.REDIS_URL ?? null,
+    dataDir: variables.SLUICE_DATA_DIR,
+    configPath: variables.SLUICE_CONFIG ?? null,
+    operatorToken: variables.SLUICE_OPERATOR_TOKEN ?? null,
+    keyPepper: variables.SLUICE_KEY_PEPPER ?? null,
+    serverUrl: (variables.SLUICE_URL ?? `http://localhost:${variables.PORT}`).replace(/\/+$/, ''),
+    logLevel: variables.LOG_LEVEL,
+    production: variables.NODE_ENV === 'production',
+    interpolationSource: source,
+  }
+}

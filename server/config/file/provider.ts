@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import { HttpUrl } from './http-url.ts'
+
+const id = z.string().min(1).max(100).describe('Name that the models refer to')
+
+/** A server that speaks the OpenAI API. */
+const OpenAiProvider = z.strictObject({
+  id,
+  kind: z.literal('openai'),
+  baseUrl: HttpUrl.describe('Including the version, such as https://api.example.com/v1'),
+  apiKey: z.string().min(1).optional(),
+  timeoutSeconds: z.number().positive().max(86_400).default(600),
+})
+
+/** The test mode: deterministic answers made in this process. */
+const SandboxProvider = z.strictObject({ id, kind: z.literal('sandbox') })
+
+export const Provider = z.discriminatedUnion('kind', [OpenAiProvider, SandboxProvider])
+export type Provider = z.output<typeof Provider>

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { MODEL_TYPES, ModelDefinition } from '../../domain/inference/model-definition.ts'
+import { LimitTable } from '../../domain/rate-limits/limit-table.ts'
+import { Provider } from './provider.ts'
+import { RpcSection } from './rpc.ts'
+import { ServiceSection } from './service.ts'
+import { X402Section } from './x402.ts'
+
+/** A published character of the operator: a system prompt that a caller picks by its slug. */
+const Character = z.strictObject({
+  slug: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and hyphens' }),
+  name: z.string().min(1),
+  description: z.string().nullable().default(null),
+  systemPrompt: z.string().min(1),
+  modelId: z.string().min(1).optional(),
+  tags: z.array(z.string()).default([]),
+  adult: z.boolean().default(false),
+  webEnabled: z.boolean().default(false),
+})
+
+/** How error bodies look unless a request header chooses. */
+const ErrorsSection = z
+  .strictObject({
+    format: z.enum(['service', 'openai']).default('service').describe('Form of error bodies'),
+  })
+  .prefault({})
+
+/** Everything `sluice.yaml` may hold. Each section has defaults, so `{}` is a whole configuration. */
+export const ConfigFile = z.strictObject({
+  $schema: z.string().optional().describe('Location of this schema, for editors'),
+  service: ServiceSection,
+  providers: z.array(Provider).default([]).describe('Who serves models'),
+  models: z
+    .array(ModelDefinition)
+    .default([])
+    .describe('The catalogue: what is sold, by whom it is served, what it costs'),
+  compatibility: z
+    .partialRecord(z.enum(MODEL_TYPES), z.record(z.string(), z.string()))
+    .default({})
+    .describe('Per model type: names that other services use, and the model each stands for'),
+  rpc: RpcSection,
+  limits: LimitTable,
+  errors: ErrorsSection,
+  x402: X402Section,
+  characters: z.array(Character).default([]),
+})
+export type ConfigFile = z.output<typeof ConfigFile>
+export type ConfigFileInput = z.input<typeof ConfigFile>

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+
+const publicUrl = z
+  .string()
+  .refine((value) => isOrigin(value), {
+    error: 'must be an origin such as https://api.example.com: http or https, a host, and no path',
+  })
+  .transform((value) => new URL(value).origin)
+
+/** What the service calls itself on the wire. */
+export const ServiceSection = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and hyphens, a letter first' })
+      .max(40)
+      .default('service')
+      .describe('Wire name: headers x-<name>-…, body object <name>_parameters'),
+    publicUrl: publicUrl
+      .optional()
+      .describe('Origin in sign-in messages, payment bodies and links; default http://localhost:<PORT>'),
+    version: z
+      .string()
+      .regex(/^(auto|\d{8}\.\d{6})$/, { error: 'must be auto or <YYYYMMDD>.<HHMMSS>' })
+      .default('auto')
+      .describe('Service revision; auto is the moment of the start'),
+  })
+  .prefault({})
+
+function isOrigin(value: string): boolean {
+  const url = URL.parse(value)
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return false
+  return url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+
+/** A model server found on this machine. */
+export interface LocalServer {
+  port: number
+  modelIds: string[]
+}
+
+/** Finds the OpenAI-compatible servers among ports of the loopback interface. */
+export type ProbeLocalModels = (ports: readonly number[]) => Promise<LocalServer[]>
+
+/** Ollama, LM Studio, llama.cpp and vLLM listen here when nobody says otherwise. */
+export const LOCAL_MODEL_PORTS: readonly number[] = [11_434, 1_234, 8_080, 8_000]
+
+const PROBE_TIMEOUT_MS = 300
+
+const ModelList = z.object({ data: z.array(z.object({ id: z.string().min(1).max(200) })).min(1) })
+
+export const probeLocalModels: ProbeLocalModels = async (ports) => {
+  const found = await Promise.all(ports.map(probePort))
+  return found.filter((server) => server !== undefined)
+}
+
+async function probePort(port: number): Promise<LocalServer | undefined> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/models`, {
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+      redirect: 'error',
+    })
+    const list = ModelList.safeParse(response.ok ? await response.json() : undefined)
+    return list.success ? { port, modelIds: [...new Set(list.data.data.map(({ id }) => id))] } : undefined
+  } catch {
+    // Nobody listens, or something that is no model server.
+    return undefined
+  }
+}
