@@ -34,11 +34,14 @@ interface Issue {
   path: PropertyKey[]
   message: string
   keys?: string[]
+  /** What is wrong with a key of a record. */
+  issues?: readonly { message: string }[]
 }
 
 function toProblems(issues: readonly Issue[]): FileProblem[] {
-  return issues.flatMap(({ code, path, message, keys }) => {
+  return issues.flatMap(({ code, path, message, keys, issues: keyIssues }) => {
     const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
+    if (code === 'invalid_key') return [{ path: steps, message: keyIssues?.[0]?.message ?? message }]
     if (code !== 'unrecognized_keys' || keys === undefined) return [{ path: steps, message }]
     return keys.map((key) => ({ path: [...steps, key], message: 'there is no such setting' }))
   })

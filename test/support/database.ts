@@ -1,0 +1,54 @@
+import type { Kysely } from 'kysely'
+import { inject } from 'vitest'
+import { createEmbeddedDatabase, createPostgresDatabase } from '../../server/db/database.ts'
+import type { Database } from '../../server/db/schema.ts'
+import { openEmbeddedSnapshot } from './embedded-snapshot.ts'
+import { cloneTemplate, dropDatabase } from './postgres.ts'
+
+export type DatabaseEngine = 'postgres' | 'embedded'
+
+/** For tests that must hold on both: `describe.each(DATABASE_ENGINES)` with `hasEngine` as the condition. */
+export const DATABASE_ENGINES: readonly DatabaseEngine[] = ['postgres', 'embedded']
+
+export function hasEngine(engine: DatabaseEngine): boolean {
+  return engine === 'embedded' || inject('postgres') !== null
+}
+
+/** A migrated database of its own. */
+export interface TestDatabase {
+  db: Kysely<Database>
+  /** For further connections and processes; null on the embedded engine, which has only `db`. */
+  url: string | null
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Clones the migrated template; without an engine named it is PostgreSQL where it answers, else the embedded one. */
+export async function createTestDatabase(
+  engine: DatabaseEngine = hasEngine('postgres') ? 'postgres' : 'embedded',
+): Promise<TestDatabase> {
+  return engine === 'postgres' ? clonePostgres() : restoreEmbedded()
+}
+
+async function clonePostgres(): Promise<TestDatabase> {
+  const template = inject('postgres')
+  if (template === null) throw new Error('No PostgreSQL answers: guard this test with hasEngine')
+  const url = await cloneTemplate(template)
+  const handle = createPostgresDatabase(url)
+  const close = once(async () => {
+    await handle.close()
+    await dropDatabase(template.adminUrl, url)
+  })
+  return { db: handle.db, url, close, [Symbol.asyncDispose]: close }
+}
+
+async function restoreEmbedded(): Promise<TestDatabase> {
+  const handle = await createEmbeddedDatabase(undefined, await openEmbeddedSnapshot())
+  const close = once(handle.close)
+  return { db: handle.db, url: null, close, [Symbol.asyncDispose]: close }
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => (done ??= run())
+}

@@ -1,0 +1,50 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { openAsBlob } from 'node:fs'
+import { access, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, PGliteDialect } from 'kysely'
+import { migrateToLatest } from '../../server/db/migrate.ts'
+import type { Database } from '../../server/db/schema.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const MIGRATIONS = join(ROOT, 'server/db/migrations')
+const CACHE = join(ROOT, 'node_modules/.cache/sluice-tests')
+
+/** A migrated embedded database, dumped: initialising one takes seconds, restoring it half of one. Kept until a migration changes. */
+export async function openEmbeddedSnapshot(): Promise<Blob> {
+  const path = join(CACHE, `${await fingerprint()}.tar`)
+  if (!(await exists(path))) await writeSnapshot(path)
+  return openAsBlob(path)
+}
+
+async function writeSnapshot(path: string): Promise<void> {
+  const pglite = await PGlite.create()
+  const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) })
+  try {
+    await migrateToLatest(db)
+    const dump = await pglite.dumpDataDir('none')
+    await mkdir(CACHE, { recursive: true })
+    const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+    await writeFile(draft, Buffer.from(await dump.arrayBuffer()))
+    await rename(draft, path)
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256')
+  const names = (await readdir(MIGRATIONS)).toSorted()
+  for (const path of [...names.map((name) => join(MIGRATIONS, name)), join(ROOT, 'package-lock.json')]) {
+    hash.update(await readFile(path))
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
