@@ -78,6 +78,7 @@ export const LimitTable = z
         activePerAccount: z.int().positive().default(500),
       })
       .prefault({}),
+    management: z.strictObject({ requestsPerMinute: z.int().positive().default(600) }).prefault({}),
     abuse: z
       .strictObject({
         failures: z.int().positive().default(20),

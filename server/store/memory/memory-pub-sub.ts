@@ -1,0 +1,29 @@
+import type { Log } from '../../domain/log.ts'
+import type { PubSub } from '../../domain/pub-sub.ts'
+import { ChannelListeners } from '../channel-listeners.ts'
+
+/** Delivery within one process. A publisher never runs a listener's code. */
+export class MemoryPubSub implements PubSub {
+  readonly #listeners: ChannelListeners
+
+  constructor(log: Log) {
+    this.#listeners = new ChannelListeners(log)
+  }
+
+  publish(channel: string, message: string): void {
+    if (this.#listeners.has(channel)) queueMicrotask(() => this.#listeners.deliver(channel, message))
+  }
+
+  subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
+    const remove = this.#listeners.add(channel, listener)
+    return Promise.resolve(() => {
+      remove()
+      return Promise.resolve()
+    })
+  }
+
+  close(): Promise<void> {
+    this.#listeners.clear()
+    return Promise.resolve()
+  }
+}
