@@ -1,0 +1,60 @@
+import { type Dispatcher, Pool } from 'undici'
+import type { InferenceProvider, ProviderRequest, ProviderResponse } from '../../domain/inference/provider.ts'
+import { Exchange } from './exchange.ts'
+import { toTransportError } from './transport-error.ts'
+
+const DEFAULT_TIMEOUT_SECONDS = 600
+const CONNECT_TIMEOUT_MS = 10_000
+const MAX_CONNECTIONS = 1_024
+const MAX_RESPONSE_BYTES = 268_435_456
+
+export interface OpenAiProviderOptions {
+  id: string
+  /** Including the version: `https://api.example.com/v1`. */
+  baseUrl: string
+  apiKey?: string | undefined
+  /** Bounds the wait for the response head, and each wait for more of the body. */
+  timeoutSeconds?: number | undefined
+}
+
+/** Any server that speaks the OpenAI API. Redirects are never followed: they would carry prompts and key elsewhere. */
+export function createOpenAiProvider(options: OpenAiProviderOptions): InferenceProvider {
+  const { id, baseUrl, apiKey, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = options
+  const url = new URL(baseUrl)
+  const timeoutMs = timeoutSeconds * 1_000
+  // Idle connections keep undici's 4 s: common model servers drop theirs after 5 s without saying so.
+  const pool = new Pool(url.origin, {
+    connections: MAX_CONNECTIONS,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connect: { timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs) },
+    maxResponseSize: MAX_RESPONSE_BYTES,
+  })
+  const basePath = url.pathname.replace(/\/+$/, '')
+  const headers = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream']
+  if (apiKey !== undefined) headers.push('authorization', `Bearer ${apiKey}`)
+
+  return {
+    id,
+    kind: 'openai',
+    async send({ operation, body, signal }: ProviderRequest): Promise<ProviderResponse> {
+      signal.throwIfAborted()
+      const request: Dispatcher.DispatchOptions = {
+        method: 'POST',
+        path: `${basePath}${operation}${url.search}`,
+        headers,
+        body: JSON.stringify(body),
+      }
+      const exchange = new Exchange(signal)
+      try {
+        pool.dispatch(request, exchange)
+      } catch (error) {
+        throw toTransportError(error)
+      }
+      return exchange.response
+    },
+    close: () => pool.destroy(),
+  }
+}

@@ -1,0 +1,22 @@
+import { DomainError } from '../../domain/errors.ts'
+
+const TIMEOUT_CODES = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+])
+
+/** A failed exchange in the domain's words; the cause, which may name hosts, stays behind for the log. */
+export function toTransportError(cause: unknown): DomainError {
+  if (TIMEOUT_CODES.has(errorCode(cause))) {
+    const message = 'The model provider did not answer in time. Try again, or send less work.'
+    return new DomainError('upstream_timeout', message, { cause })
+  }
+  const message = 'The connection to the model provider failed. Try again, or choose another model.'
+  return new DomainError('upstream_failed', message, { cause })
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
