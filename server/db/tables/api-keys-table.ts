@@ -7,8 +7,9 @@ export interface ApiKeysTable {
   key_hash: string
   type: 'INFERENCE' | 'ADMIN'
   description: string
-  limit_usd_nano: bigint | null
-  limit_diem_nano: bigint | null
+  /** numeric: decimal text; the largest limits are beyond 64 bits. */
+  limit_usd_nano: string | null
+  limit_diem_nano: string | null
   limit_period: 'EPOCH' | 'MONTH' | 'LIFETIME'
   model_privacy: 'ALL' | 'PRIVATE_TEXT' | 'PRIVATE_ONLY'
   last6_chars: string

@@ -1,0 +1,257 @@
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import type { ApiKeyRow } from '../../db/tables/api-keys-table.ts'
+import type { KeySpendRow } from '../../db/tables/key-spend-table.ts'
+import type { AccountTier } from '../auth/caller.ts'
+import type { Currency } from '../money.ts'
+import type { ApiKey } from './api-key.ts'
+import type { ApiKeyDraft } from './api-key-issuer.ts'
+import type { UpdateApiKeyInput } from './inputs.ts'
+
+export type InsertOutcome = 'inserted' | 'limit_reached' | 'account_missing'
+
+/** What an update sets; absent fields keep their value. */
+export type ApiKeyChanges = Omit<UpdateApiKeyInput, 'id'>
+
+export interface KeyUse {
+  accountId: string
+  keyId: string
+  usedAt: Date
+}
+
+export interface KeyDayTotal {
+  keyId: string
+  currency: Currency
+  amountNano: bigint
+}
+
+export class ApiKeyRepository {
+  readonly #db: Kysely<Database>
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  async findByHash(secretHash: string): Promise<{ key: ApiKey; tier: AccountTier } | undefined> {
+    const row = await this.#db
+      .selectFrom('api_keys')
+      .innerJoin('accounts', 'accounts.account_id', 'api_keys.account_id')
+      .selectAll('api_keys')
+      .select('accounts.tier')
+      .where('key_hash', '=', secretHash)
+      .executeTakeFirst()
+    return row === undefined ? undefined : { key: toApiKey(row), tier: row.tier }
+  }
+
+  /** The key unless it is revoked or expired at `at`. */
+  async findActive(accountId: string, keyId: string, at: Date): Promise<ApiKey | undefined> {
+    const row = await active(this.#db, accountId, at).selectAll().where('key_id', '=', keyId).executeTakeFirst()
+    return row === undefined ? undefined : toApiKey(row)
+  }
+
+  /** Keys that are neither revoked nor expired, newest first: key ids are time-ordered. */
+  async listActive(
+    accountId: string,
+    at: Date,
+    page: { limit?: number; beforeKeyId?: string | undefined } = {},
+  ): Promise<ApiKey[]> {
+    let query = active(this.#db, accountId, at).selectAll().orderBy('key_id', 'desc')
+    if (page.beforeKeyId !== undefined) query = query.where('key_id', '<', page.beforeKeyId)
+    if (page.limit !== undefined) query = query.limit(page.limit)
+    return (await query.execute()).map(toApiKey)
+  }
+
+  /** Stores a key unless the account has `activeMax` active ones; the locked account row decides parallel attempts one by one. */
+  async insertWithin(draft: ApiKeyDraft, activeMax: number): Promise<InsertOutcome> {
+    return this.#db.transaction().execute(async (trx) => {
+      if (!(await lockAccount(trx, draft.key.accountId))) return 'account_missing'
+      return insertUnlessFull(trx, draft, activeMax)
+    })
+  }
+
+  /**
+   * Replaces a key: ends the old one at `oldEndsAt` (revokes it when that is null) and stores the draft that `successor`
+   * makes of it, in one transaction. Undefined when the old key is not active.
+   */
+  async replace(
+    target: { accountId: string; keyId: string; at: Date },
+    successor: (old: ApiKey) => { draft: ApiKeyDraft; oldEndsAt: Date | null },
+    activeMax: number,
+  ): Promise<{ outcome: InsertOutcome; draft: ApiKeyDraft } | undefined> {
+    return this.#db.transaction().execute(async (trx) => {
+      if (!(await lockAccount(trx, target.accountId))) return undefined
+      const row = await active(trx, target.accountId, target.at)
+        .selectAll()
+        .where('key_id', '=', target.keyId)
+        .executeTakeFirst()
+      if (row === undefined) return undefined
+      const { draft, oldEndsAt } = successor(toApiKey(row))
+      const counted = oldEndsAt === null ? activeMax + 1 : activeMax
+      const outcome = await insertUnlessFull(trx, draft, counted)
+      if (outcome === 'inserted') {
+        await trx
+          .updateTable('api_keys')
+          .set(oldEndsAt === null ? { revoked_at: target.at } : { expires_at: oldEndsAt })
+          .where('account_id', '=', target.accountId)
+          .where('key_id', '=', target.keyId)
+          .execute()
+      }
+      return { outcome, draft }
+    })
+  }
+
+  /** The changed key, or undefined when it is not active at `at`. */
+  async update(
+    target: { accountId: string; keyId: string; at: Date },
+    changes: ApiKeyChanges,
+  ): Promise<ApiKey | undefined> {
+    const set = toRowChanges(changes)
+    if (Object.keys(set).length === 0) return this.findActive(target.accountId, target.keyId, target.at)
+    const row = await this.#db
+      .updateTable('api_keys')
+      .set(set)
+      .where('account_id', '=', target.accountId)
+      .where('key_id', '=', target.keyId)
+      .where(isActive(target.at))
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined ? undefined : toApiKey(row)
+  }
+
+  /** False when the key is not active at `at`. */
+  async revoke({ accountId, keyId, at }: { accountId: string; keyId: string; at: Date }): Promise<boolean> {
+    const row = await this.#db
+      .updateTable('api_keys')
+      .set({ revoked_at: at })
+      .where('account_id', '=', accountId)
+      .where('key_id', '=', keyId)
+      .where(isActive(at))
+      .returning('key_id')
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  /** Records last uses in one statement; an older use never overwrites a newer one. */
+  async recordUses(uses: readonly KeyUse[]): Promise<void> {
+    const items = JSON.stringify(
+      uses.map(({ accountId, keyId, usedAt }) => ({ account_id: accountId, key_id: keyId, used_at: usedAt })),
+    )
+    await sql`update api_keys k set last_used_at = greatest(k.last_used_at, u.used_at)
+      from json_to_recordset(${items}::json) as u (account_id uuid, key_id uuid, used_at timestamptz)
+      where k.account_id = u.account_id and k.key_id = u.key_id`.execute(this.#db)
+  }
+
+  /** Charges of the keys since `fromDay` (inclusive), from the daily roll-up. */
+  async sumDays(accountId: string, keyIds: readonly string[], fromDay: string): Promise<KeyDayTotal[]> {
+    const rows = await this.#db
+      .selectFrom('usage_daily')
+      .select(['key_id', 'currency', sql<string>`sum(amount_nano)::text`.as('amount_nano')])
+      .where('account_id', '=', accountId)
+      .where('day', '>=', fromDay)
+      .where('key_id', 'in', keyIds)
+      .groupBy(['key_id', 'currency'])
+      .execute()
+    return rows.map((row) => ({ keyId: row.key_id, currency: row.currency, amountNano: BigInt(row.amount_nano) }))
+  }
+
+  listSpend(accountId: string, keyIds: readonly string[]): Promise<KeySpendRow[]> {
+    return this.#db
+      .selectFrom('key_spend')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('key_id', 'in', keyIds)
+      .execute()
+  }
+}
+
+/** Stores a key inside another's transaction. */
+export async function insertApiKey(trx: Transaction<Database>, { key, secretHash }: ApiKeyDraft): Promise<void> {
+  await trx
+    .insertInto('api_keys')
+    .values({
+      account_id: key.accountId,
+      key_id: key.id,
+      key_hash: secretHash,
+      type: key.type,
+      description: key.description,
+      limit_usd_nano: toNumeric(key.limits.usdNano),
+      limit_diem_nano: toNumeric(key.limits.diemNano),
+      limit_period: key.limitPeriod,
+      model_privacy: key.modelPrivacy,
+      last6_chars: key.last6Chars,
+      created_at: key.createdAt,
+      expires_at: key.expiresAt,
+      revoked_at: null,
+      last_used_at: null,
+    })
+    .execute()
+}
+
+async function lockAccount(trx: Transaction<Database>, accountId: string): Promise<boolean> {
+  // The weaker lock lets rows that refer to the account be written meanwhile.
+  const row = await trx
+    .selectFrom('accounts')
+    .select('account_id')
+    .where('account_id', '=', accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+async function insertUnlessFull(
+  trx: Transaction<Database>,
+  draft: ApiKeyDraft,
+  activeMax: number,
+): Promise<'inserted' | 'limit_reached'> {
+  const { accountId, createdAt } = draft.key
+  const { count } = await active(trx, accountId, createdAt)
+    .select((select) => select.fn.countAll<bigint>().as('count'))
+    .executeTakeFirstOrThrow()
+  if (count >= BigInt(activeMax)) return 'limit_reached'
+  await insertApiKey(trx, draft)
+  return 'inserted'
+}
+
+function active(db: Kysely<Database>, accountId: string, at: Date) {
+  return db.selectFrom('api_keys').where('account_id', '=', accountId).where(isActive(at))
+}
+
+function isActive(at: Date) {
+  return sql<boolean>`revoked_at is null and (expires_at is null or expires_at > ${at})`
+}
+
+function toRowChanges(changes: ApiKeyChanges) {
+  const { description, limits, limitPeriod, modelPrivacy, expiresAt } = changes
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(limits?.usdNano === undefined ? {} : { limit_usd_nano: toNumeric(limits.usdNano) }),
+    ...(limits?.diemNano === undefined ? {} : { limit_diem_nano: toNumeric(limits.diemNano) }),
+    ...(limitPeriod === undefined ? {} : { limit_period: limitPeriod }),
+    ...(modelPrivacy === undefined ? {} : { model_privacy: modelPrivacy }),
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+  }
+}
+
+function toNumeric(amountNano: bigint | null): string | null {
+  return amountNano === null ? null : amountNano.toString()
+}
+
+function toApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    id: row.key_id,
+    accountId: row.account_id,
+    type: row.type,
+    description: row.description,
+    limits: {
+      usdNano: row.limit_usd_nano === null ? null : BigInt(row.limit_usd_nano),
+      diemNano: row.limit_diem_nano === null ? null : BigInt(row.limit_diem_nano),
+    },
+    limitPeriod: row.limit_period,
+    modelPrivacy: row.model_privacy,
+    last6Chars: row.last6_chars,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+  }
+}

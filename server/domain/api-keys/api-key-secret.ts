@@ -1,0 +1,50 @@
+import { createHmac } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { IdSource } from '../ids.ts'
+import type { ApiKeyType } from './api-key.ts'
+
+const MARKS = { INFERENCE: 'inf', ADMIN: 'adm' } as const satisfies Record<ApiKeyType, string>
+const RANDOM_CHARACTERS = 32
+const CHECKSUM_CHARACTERS = 6
+const PREFIX_CHARACTERS_MAX = 32
+const SECRET_FORM = /^[a-z0-9]{1,32}_(inf|adm)_[0-9A-Za-z]{38}$/
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** What keys of this service begin with: the wire name's letters and digits. */
+export function toKeyPrefix(serviceName: string): string {
+  const letters = serviceName.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+  return letters.slice(0, PREFIX_CHARACTERS_MAX) || 'service'
+}
+
+/** A new secret: `<prefix>_inf_` or `<prefix>_adm_`, 32 random base62 characters (190 bits), 6 of their CRC32. */
+export function createApiKeySecret(type: ApiKeyType, { prefix, ids }: { prefix: string; ids: IdSource }): string {
+  const body = `${prefix}_${MARKS[type]}_${ids.base62(RANDOM_CHARACTERS)}`
+  return body + checksum(body)
+}
+
+/**
+ * The type that a well-formed secret claims, or undefined when its form or checksum is wrong: such a text was never issued
+ * and needs no lookup. Any prefix passes, so that keys outlive a change of the service's name.
+ */
+export function parseApiKeySecret(text: string): ApiKeyType | undefined {
+  const mark = SECRET_FORM.exec(text)?.[1]
+  if (mark === undefined) return undefined
+  const body = text.slice(0, -CHECKSUM_CHARACTERS)
+  if (checksum(body) !== text.slice(-CHECKSUM_CHARACTERS)) return undefined
+  return mark === MARKS.ADMIN ? 'ADMIN' : 'INFERENCE'
+}
+
+/** What the database keeps of a secret. A slow hash is for passwords; 190 random bits need none. */
+export function hashApiKeySecret(secret: string, pepper: string): string {
+  return createHmac('sha256', pepper).update(secret).digest('hex')
+}
+
+function checksum(body: string): string {
+  let rest = crc32(body)
+  let text = ''
+  for (let digit = 0; digit < CHECKSUM_CHARACTERS; digit += 1) {
+    text = (BASE62[rest % 62] ?? '') + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}

@@ -1,0 +1,212 @@
+import { z } from 'zod'
+import type { Caller, RequestContext } from '../auth/caller.ts'
+import { type Clock, utcDay } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
+import type { RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
+import { isUuid } from '../uuid.ts'
+import { invalidField } from '../validation.ts'
+import type { ApiKey } from './api-key.ts'
+import type { ApiKeyIssuer, ApiKeySettings, IssuedApiKey } from './api-key-issuer.ts'
+import type { ApiKeyRepository, InsertOutcome } from './api-key-repository.ts'
+import type { CreateApiKeyInput, UpdateApiKeyInput } from './inputs.ts'
+import type { KeyEvents } from './key-events.ts'
+import { type ApiKeyUsage, NO_USAGE, periodSpentNano } from './key-spend.ts'
+
+const TRAILING_DAYS = 7
+const MILLISECONDS_PER_DAY = 86_400_000
+const ROTATION_GRACE_SECONDS_MAX = 7 * 86_400
+
+export interface ApiKeyWithUsage extends ApiKey {
+  usage: ApiKeyUsage
+}
+
+/** The per-minute window of key creation. */
+export type KeyCreationLimiter = Pick<RateLimiter, 'admit' | 'giveBack'> & {
+  planForKeyCreation(caller: Caller): RatePlan
+}
+
+export interface ApiKeyServiceDependencies {
+  repository: ApiKeyRepository
+  issuer: ApiKeyIssuer
+  events: KeyEvents
+  rateLimits: KeyCreationLimiter
+  clock: Clock
+  /** Most keys of an account that are neither revoked nor expired. */
+  activeKeysMax: number
+}
+
+/**
+ * API keys of accounts (specification, part API keys). Every method takes the account, and a key of another account is
+ * refused exactly as one that does not exist: `invalid_request`. Limits are nano-USD per limit period.
+ */
+export class ApiKeyService {
+  readonly #deps: ApiKeyServiceDependencies
+
+  constructor(deps: ApiKeyServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /**
+   * Makes a key for the caller's account and shows its secret, once. Fails with `rate_limited` after 20 creations in a
+   * minute and `invalid_request` when the account has 500 active keys or the expiry is past.
+   */
+  create(context: RequestContext, input: CreateApiKeyInput): Promise<IssuedApiKey> {
+    this.#assertFuture(input.expiresAt)
+    return this.#countedAsCreation(context.caller, () => this.#issue(context.caller.accountId, input))
+  }
+
+  /** The operator's way to make a key: no rate window. Fails with `not_found` for an unknown account. */
+  async createForAccount(accountId: string, input: CreateApiKeyInput): Promise<IssuedApiKey> {
+    this.#assertFuture(input.expiresAt)
+    if (!isUuid(accountId)) throw accountMissing(accountId)
+    return this.#issue(accountId, input)
+  }
+
+  /**
+   * Issues a new secret with the settings of an active key, as a key of its own. The old one stops after `graceSeconds`
+   * (0 to 7 days), at once when 0. Counts as a creation; fails as `create` and `update` do.
+   */
+  rotate(context: RequestContext, id: string, graceSeconds = 0): Promise<IssuedApiKey> {
+    if (!Number.isInteger(graceSeconds) || graceSeconds < 0 || graceSeconds > ROTATION_GRACE_SECONDS_MAX) {
+      throw invalidField('graceSeconds', `must be a whole number from 0 to ${ROTATION_GRACE_SECONDS_MAX}`)
+    }
+    return this.#countedAsCreation(context.caller, () => this.#replace(context.caller.accountId, id, graceSeconds))
+  }
+
+  /** Changes what is present in `input`. Fails with `invalid_request` for a key that is unknown, foreign, revoked or expired. */
+  async update(accountId: string, { id, ...changes }: UpdateApiKeyInput): Promise<ApiKey> {
+    this.#assertFuture(changes.expiresAt)
+    const key = isUuid(id) ? await this.#deps.repository.update(this.#target(accountId, id), changes) : undefined
+    if (key === undefined) throw keyInactive()
+    this.#deps.events.announce({ kind: 'key-changed', id: key.id })
+    return key
+  }
+
+  /** Ends a key for good; every process refuses it within a second. Fails as `update` does. */
+  async revoke(accountId: string, id: string): Promise<void> {
+    const revoked = isUuid(accountId) && isUuid(id) && (await this.#deps.repository.revoke(this.#target(accountId, id)))
+    if (!revoked) throw keyInactive()
+    this.#deps.events.announce({ kind: 'key-revoked', id: id.toLowerCase() })
+  }
+
+  /** Active keys, newest first, with what they spent. */
+  async list(accountId: string): Promise<ApiKeyWithUsage[]> {
+    const keys = isUuid(accountId) ? await this.#deps.repository.listActive(accountId, this.#deps.clock.now()) : []
+    return this.#withUsage(accountId, keys)
+  }
+
+  /** One page of the active keys, newest first. Fails with `invalid_request` for a cursor of another list or account. */
+  async listPage(accountId: string, { first, after }: PageRequest): Promise<Page<ApiKey>> {
+    const scope = { list: 'api_keys', accountId }
+    const [beforeKeyId] = after == null ? [] : decodeCursor(scope, z.tuple([z.uuid()]), after)
+    const keys = await this.#deps.repository.listActive(accountId, this.#deps.clock.now(), {
+      limit: first + 1,
+      beforeKeyId,
+    })
+    return toPage(keys, first, { scope, keyOf: (key) => [key.id] })
+  }
+
+  /** One active key with what it spent. Fails with `invalid_request` for any other. */
+  async get(accountId: string, id: string): Promise<ApiKeyWithUsage> {
+    const at = this.#deps.clock.now()
+    const key = isUuid(id) ? await this.#deps.repository.findActive(accountId, id, at) : undefined
+    const [found] = key === undefined ? [] : await this.#withUsage(accountId, [key])
+    if (found === undefined) throw new DomainError('invalid_request', 'API key not found', { field: 'id' })
+    return found
+  }
+
+  /** What the keys spent, by key id. */
+  async usageOf(accountId: string, keys: readonly ApiKey[]): Promise<Map<string, ApiKeyUsage>> {
+    if (keys.length === 0) return new Map()
+    const now = this.#deps.clock.now()
+    const firstDay = utcDay(new Date(now.getTime() - (TRAILING_DAYS - 1) * MILLISECONDS_PER_DAY))
+    const keyIds = keys.map((key) => key.id)
+    const [days, spend] = await Promise.all([
+      this.#deps.repository.sumDays(accountId, keyIds, firstDay),
+      this.#deps.repository.listSpend(accountId, keyIds),
+    ])
+    const usage = new Map(keys.map((key) => [key.id, structuredClone(NO_USAGE)]))
+    const periods = new Map(keys.map((key) => [key.id, key.limitPeriod]))
+    for (const { keyId, currency, amountNano } of days) {
+      const of = usage.get(keyId)
+      if (of !== undefined) of.trailingSevenDays[`${currency}Nano`] = amountNano
+    }
+    for (const row of spend) {
+      const of = usage.get(row.key_id)
+      const period = periods.get(row.key_id)
+      if (of === undefined || period === undefined) continue
+      of.currentPeriod[`${row.currency}Nano`] = periodSpentNano(row, period, utcDay(now))
+    }
+    return usage
+  }
+
+  async #withUsage(accountId: string, keys: readonly ApiKey[]): Promise<ApiKeyWithUsage[]> {
+    const usage = await this.usageOf(accountId, keys)
+    return keys.map((key) => ({ ...key, usage: usage.get(key.id) ?? NO_USAGE }))
+  }
+
+  async #issue(accountId: string, settings: ApiKeySettings): Promise<IssuedApiKey> {
+    const draft = this.#deps.issuer.issue(accountId, settings)
+    const outcome = await this.#deps.repository.insertWithin(draft, this.#deps.activeKeysMax)
+    this.#assertInserted(outcome, accountId)
+    return { key: draft.key, secret: draft.secret }
+  }
+
+  async #replace(accountId: string, id: string, graceSeconds: number): Promise<IssuedApiKey> {
+    if (!isUuid(id)) throw keyInactive()
+    const target = this.#target(accountId, id)
+    const graceEndsAt = new Date(target.at.getTime() + graceSeconds * 1000)
+    const successor = (old: ApiKey) => ({
+      draft: this.#deps.issuer.issue(accountId, old),
+      oldEndsAt: graceSeconds === 0 ? null : earliest(old.expiresAt, graceEndsAt),
+    })
+    const replaced = await this.#deps.repository.replace(target, successor, this.#deps.activeKeysMax)
+    if (replaced === undefined) throw keyInactive()
+    this.#assertInserted(replaced.outcome, accountId)
+    this.#deps.events.announce({ kind: graceSeconds === 0 ? 'key-revoked' : 'key-changed', id: target.keyId })
+    return { key: replaced.draft.key, secret: replaced.draft.secret }
+  }
+
+  /** A creation that fails after it was counted is given back: only keys that exist use up the window. */
+  async #countedAsCreation(caller: Caller, create: () => Promise<IssuedApiKey>): Promise<IssuedApiKey> {
+    const { rateLimits } = this.#deps
+    const grant = await rateLimits.admit(rateLimits.planForKeyCreation(caller))
+    try {
+      return await create()
+    } catch (error) {
+      rateLimits.giveBack(grant)
+      throw error
+    }
+  }
+
+  #target(accountId: string, id: string): { accountId: string; keyId: string; at: Date } {
+    return { accountId, keyId: id.toLowerCase(), at: this.#deps.clock.now() }
+  }
+
+  #assertFuture(expiresAt: Date | null | undefined): void {
+    if (expiresAt == null || expiresAt > this.#deps.clock.now()) return
+    throw invalidField('expiresAt', `must be in the future, and ${expiresAt.toISOString()} is not`)
+  }
+
+  #assertInserted(outcome: InsertOutcome, accountId: string): void {
+    if (outcome === 'account_missing') throw accountMissing(accountId)
+    if (outcome === 'inserted') return
+    throw new DomainError(
+      'invalid_request',
+      `The account has ${this.#deps.activeKeysMax} active API keys, the maximum. Delete one that is no longer used, then try again.`,
+    )
+  }
+}
+
+function keyInactive(): DomainError {
+  return new DomainError('invalid_request', 'API key not found or expired', { field: 'id' })
+}
+
+function accountMissing(accountId: string): DomainError {
+  return new DomainError('not_found', `There is no account ${accountId.slice(0, 64)}`)
+}
+
+function earliest(a: Date | null, b: Date): Date {
+  return a !== null && a < b ? a : b
+}

@@ -1,0 +1,164 @@
+import { LRUCache } from 'lru-cache'
+import type { ApiKeyRepository } from '../api-keys/api-key-repository.ts'
+import { hashApiKeySecret, parseApiKeySecret } from '../api-keys/api-key-secret.ts'
+import type { KeyEvent, KeyEvents } from '../api-keys/key-events.ts'
+import type { LastUsedRecorder } from '../api-keys/last-used-recorder.ts'
+import type { Clock } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import type { Caller, KeyCaller } from './caller.ts'
+
+/** How long a missed message between processes can keep a revoked key alive. */
+const CACHE_AGE_MS_MAX = 5_000
+const CACHED_KEYS_MAX = 50_000
+const CACHED_UNKNOWN_KEYS_MAX = 5_000
+
+interface Lookup {
+  /** Null: no such key, or revoked. */
+  caller: KeyCaller | null
+  loadedAtMs: number
+}
+
+type KeyListener = () => void
+
+export interface AuthServiceDependencies {
+  repository: Pick<ApiKeyRepository, 'findByHash'>
+  events: KeyEvents
+  lastUsed: Pick<LastUsedRecorder, 'touch'>
+  clock: Clock
+  pepper: string
+}
+
+/**
+ * Says who sent a request. A secret with a wrong checksum costs no lookup; a known one is read from the database at most
+ * every 5 seconds and once for all requests that wait for it. Changes of keys and tiers reach this cache as events.
+ */
+export class AuthService {
+  readonly #deps: AuthServiceDependencies
+  readonly #known = new LRUCache<string, Lookup>({ max: CACHED_KEYS_MAX })
+  /** Apart from the known keys, so that guesses cannot push those out. */
+  readonly #unknown = new LRUCache<string, Lookup>({ max: CACHED_UNKNOWN_KEYS_MAX })
+  readonly #loading = new Map<string, Promise<Lookup>>()
+  readonly #revocationListeners = new Map<string, Set<KeyListener>>()
+  readonly #changeListeners = new Map<string, Set<KeyListener>>()
+  readonly #stopListening: () => void
+
+  constructor(deps: AuthServiceDependencies) {
+    this.#deps = deps
+    this.#stopListening = deps.events.listen((event) => this.#invalidate(event))
+  }
+
+  /** The caller that a Bearer secret stands for. Fails with `unauthenticated`. */
+  async authenticateKey(secret: string): Promise<KeyCaller> {
+    if (parseApiKeySecret(secret) === undefined) throw authenticationFailed()
+    const hash = hashApiKeySecret(secret, this.#deps.pepper)
+    const { caller } = this.#cached(hash) ?? (await this.#load(hash))
+    if (caller === null) throw authenticationFailed()
+    if (caller.expiresAt !== null && caller.expiresAt.getTime() <= this.#deps.clock.nowMs()) {
+      throw new DomainError('unauthenticated', 'API key expired')
+    }
+    this.#deps.lastUsed.touch(caller)
+    return caller
+  }
+
+  /** Fails with `admin_key_required` unless the caller is an ADMIN key. */
+  requireAdmin(caller: Caller): KeyCaller {
+    if (caller.kind === 'key' && caller.keyType === 'ADMIN') return caller
+    throw new DomainError('admin_key_required', 'Admin API key required')
+  }
+
+  /** Calls `listener` once when the key is revoked, wherever that happens; the returned function stops listening. */
+  onRevoked(keyId: string, listener: KeyListener): () => void {
+    return addListener(this.#revocationListeners, keyId, listener)
+  }
+
+  /** Calls `listener` whenever the key's settings change, its expiry among them; the returned function stops listening. */
+  onChanged(keyId: string, listener: KeyListener): () => void {
+    return addListener(this.#changeListeners, keyId, listener)
+  }
+
+  close(): void {
+    this.#stopListening()
+    this.#revocationListeners.clear()
+    this.#changeListeners.clear()
+  }
+
+  #cached(hash: string): Lookup | undefined {
+    const lookup = this.#known.get(hash) ?? this.#unknown.get(hash)
+    if (lookup === undefined) return undefined
+    const ageMs = this.#deps.clock.nowMs() - lookup.loadedAtMs
+    return ageMs >= 0 && ageMs < CACHE_AGE_MS_MAX ? lookup : undefined
+  }
+
+  #load(hash: string): Promise<Lookup> {
+    const running = this.#loading.get(hash)
+    if (running !== undefined) return running
+    const load = this.#read(hash)
+      .then((lookup) => {
+        // An event that came meanwhile took this load out of the map: what it read may be older than the change.
+        if (this.#loading.get(hash) === load) this.#remember(hash, lookup)
+        return lookup
+      })
+      .finally(() => {
+        if (this.#loading.get(hash) === load) this.#loading.delete(hash)
+      })
+    this.#loading.set(hash, load)
+    return load
+  }
+
+  async #read(hash: string): Promise<Lookup> {
+    const loadedAtMs = this.#deps.clock.nowMs()
+    const found = await this.#deps.repository.findByHash(hash)
+    if (found === undefined || found.key.revokedAt !== null) return { caller: null, loadedAtMs }
+    const { key, tier } = found
+    const caller: KeyCaller = Object.freeze({
+      kind: 'key',
+      accountId: key.accountId,
+      keyId: key.id,
+      keyType: key.type,
+      tier,
+      modelPrivacy: key.modelPrivacy,
+      expiresAt: key.expiresAt,
+    })
+    return { caller, loadedAtMs }
+  }
+
+  #remember(hash: string, lookup: Lookup): void {
+    if (lookup.caller === null) {
+      this.#known.delete(hash)
+      this.#unknown.set(hash, lookup)
+    } else {
+      this.#known.set(hash, lookup)
+    }
+  }
+
+  #invalidate({ kind, id }: KeyEvent): void {
+    this.#loading.clear()
+    for (const [hash, { caller }] of this.#known.entries()) {
+      if (caller !== null && (kind === 'account-changed' ? caller.accountId : caller.keyId) === id)
+        this.#known.delete(hash)
+    }
+    if (kind === 'key-changed') notify(this.#changeListeners.get(id))
+    if (kind === 'key-revoked') {
+      const listeners = this.#revocationListeners.get(id)
+      this.#revocationListeners.delete(id)
+      notify(listeners)
+    }
+  }
+}
+
+function authenticationFailed(): DomainError {
+  return new DomainError('unauthenticated', 'Authentication failed')
+}
+
+function addListener(map: Map<string, Set<KeyListener>>, keyId: string, listener: KeyListener): () => void {
+  const listeners = map.get(keyId) ?? new Set()
+  map.set(keyId, listeners.add(listener))
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size === 0 && map.get(keyId) === listeners) map.delete(keyId)
+  }
+}
+
+function notify(listeners: ReadonlySet<KeyListener> | undefined): void {
+  for (const listener of listeners ?? []) listener()
+}
