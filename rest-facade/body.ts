@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http'
+import { DomainError } from '../server/domain/errors.ts'
+import type { Route } from './route.ts'
+
+const EMPTY = Buffer.alloc(0)
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
+
+export interface ReadBody {
+  raw: Buffer
+  /** Undefined where the route reads raw bytes or none. */
+  parsed: unknown
+}
+
+/** Reads and parses what a route declares; the exact bytes stay, since idempotency compares them. */
+export async function readRequestBody(request: IncomingMessage, declared: Route['body']): Promise<ReadBody> {
+  if (declared === undefined) return { raw: EMPTY, parsed: undefined }
+  const raw = await readBytes(request, declared.limitBytes)
+  if (declared.kind === 'raw') return { raw, parsed: undefined }
+  if (raw.length === 0) return { raw, parsed: undefined }
+  const contentType = request.headers['content-type'] ?? ''
+  if (!JSON_TYPE.test(contentType)) {
+    throw new DomainError('unsupported_media_type', "'Content-Type' must be 'application/json'")
+  }
+  return { raw, parsed: parseJson(raw) }
+}
+
+function parseJson(raw: Buffer): unknown {
+  try {
+    return JSON.parse(raw.toString('utf8'))
+  } catch (error) {
+    throw new DomainError('invalid_json', 'Invalid JSON request: the body is not valid JSON', { cause: error })
+  }
+}
+
+function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const tooLarge = (): DomainError =>
+    new DomainError(
+      'payload_too_large',
+      `The request body is larger than the ${limitBytes} bytes that this route takes; send less in one request`,
+    )
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(tooLarge())
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > limitBytes) {
+        request.pause()
+        reject(tooLarge())
+        return
+      }
+      chunks.push(chunk)
+    })
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
+    request.once('error', reject)
+    request.once('close', () => {
+      if (!request.complete) reject(new DomainError('invalid_request', 'The request ended before its body was complete'))
+    })
+  })
+}

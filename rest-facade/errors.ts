@@ -1,0 +1,71 @@
+import { DomainError, type DomainErrorCode } from '../server/domain/errors.ts'
+
+interface RestError {
+  status: number
+  /** Code in the body, as public clients of this API know it. */
+  code: string
+  /** OpenAI's error type. */
+  type: string
+}
+
+const invalid = (code: string, status = 400): RestError => ({ status, code, type: 'invalid_request_error' })
+
+/** Every domain error on the REST wire; a new code does not compile until it has a line here. */
+const REST_ERRORS: Record<DomainErrorCode, RestError> = {
+  invalid_request: invalid('INVALID_REQUEST'),
+  invalid_json: invalid('INVALID_JSON'),
+  unauthenticated: { status: 401, code: 'AUTHENTICATION_FAILED', type: 'authentication_error' },
+  admin_key_required: { status: 401, code: 'ADMIN_KEY_REQUIRED', type: 'authentication_error' },
+  forbidden: { status: 403, code: 'UNAUTHORIZED', type: 'permission_error' },
+  model_privacy: { status: 403, code: 'MODEL_PRIVACY', type: 'permission_error' },
+  not_found: invalid('NOT_FOUND', 404),
+  model_not_found: invalid('MODEL_NOT_FOUND', 404),
+  conflict: invalid('CONFLICT', 409),
+  payload_too_large: invalid('PAYLOAD_TOO_LARGE', 413),
+  unsupported_media_type: invalid('INVALID_CONTENT_TYPE', 415),
+  insufficient_balance: { status: 402, code: 'INSUFFICIENT_BALANCE', type: 'insufficient_quota' },
+  key_limit_usd: { status: 402, code: 'API_KEY_USD_SPEND_LIMIT_EXCEEDED', type: 'insufficient_quota' },
+  key_limit_diem: { status: 402, code: 'API_KEY_DIEM_SPEND_LIMIT_EXCEEDED', type: 'insufficient_quota' },
+  rate_limited: { status: 429, code: 'RATE_LIMIT_EXCEEDED', type: 'rate_limit_error' },
+  abuse_blocked: { status: 429, code: 'TOO_MANY_FAILED_REQUESTS', type: 'rate_limit_error' },
+  idempotency_mismatch: invalid('IDEMPOTENCY_KEY_REUSED'),
+  context_length_exceeded: invalid('context_length_exceeded'),
+  upstream_rejected: invalid('UPSTREAM_REJECTED'),
+  upstream_overloaded: { status: 429, code: 'MODEL_OVERLOADED', type: 'server_error' },
+  upstream_failed: { status: 502, code: 'INFERENCE_FAILED', type: 'api_error' },
+  upstream_timeout: { status: 504, code: 'REQUEST_TIMEOUT', type: 'api_error' },
+  unavailable: { status: 503, code: 'UNAVAILABLE', type: 'api_error' },
+  internal: { status: 500, code: 'UNKNOWN_ERROR', type: 'api_error' },
+}
+
+export interface RestErrorAnswer {
+  status: number
+  body: Record<string, unknown>
+}
+
+/** What of an unknown failure may leave the process: nothing but this sentence. */
+export function toDomainError(error: unknown): DomainError {
+  if (error instanceof DomainError) return error
+  return new DomainError('internal', 'An unknown error occurred', { cause: error })
+}
+
+/** Status and body of an error; `openAiShape` gives OpenAI's error object in place of the specification's. */
+export function toRestError(error: DomainError, openAiShape: boolean): RestErrorAnswer {
+  const { status, code, type } = REST_ERRORS[error.code]
+  const answered = error.code === 'upstream_rejected' ? (error.upstreamStatus ?? status) : status
+  // Clients match on this one code in OpenAI's form, whatever the configured shape.
+  if (openAiShape || error.code === 'context_length_exceeded') {
+    const body = { error: { message: error.message, type, param: error.field ?? null, code } }
+    return { status: answered, body }
+  }
+  return {
+    status: answered,
+    body: {
+      error: error.message,
+      code,
+      ...(error.details === undefined ? {} : { details: error.details }),
+      ...(error.limit === undefined ? {} : { customMessage: error.limit.rule }),
+      ...error.facts,
+    },
+  }
+}

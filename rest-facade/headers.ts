@@ -1,0 +1,38 @@
+import { formatUsd } from '../server/domain/money.ts'
+import type { Balance } from '../server/domain/ledger/ledger.ts'
+import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'
+import type { RateGrant } from '../server/domain/rate-limits/rate-plan.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Headers of every response of a request that was admitted: its rate windows, and the balances before it. */
+export function setMeteringHeaders(exchange: Exchange, metered: MeteredRequest): void {
+  setRateLimitHeaders(exchange, metered.grant)
+  const { usdNano, diemNano } = metered.hold.balancesBefore
+  setBalance(exchange, 'usd', usdNano)
+  setBalance(exchange, 'diem', diemNano)
+}
+
+/** The specification's seven headers; those about tokens only where tokens are limited. */
+export function setRateLimitHeaders(
+  exchange: Exchange,
+  grant: Pick<RateGrant, 'requests' | 'tokens'> & { plan: Pick<RateGrant['plan'], 'scope'> },
+): void {
+  const { requests, tokens, plan } = grant
+  exchange.setHeader('x-ratelimit-limit-requests', requests.limit)
+  exchange.setHeader('x-ratelimit-remaining-requests', requests.remaining)
+  exchange.setHeader('x-ratelimit-reset-requests', Math.ceil(requests.resetAtMs / 1_000))
+  exchange.setHeader('x-ratelimit-type', plan.scope)
+  if (tokens === null) return
+  const waitMs = Math.max(0, tokens.resetAtMs - exchange.services.clock.nowMs())
+  exchange.setHeader('x-ratelimit-limit-tokens', tokens.limit)
+  exchange.setHeader('x-ratelimit-remaining-tokens', tokens.remaining)
+  exchange.setHeader('x-ratelimit-reset-tokens', Math.ceil(waitMs / 1_000))
+}
+
+export function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): void {
+  for (const { currency, balanceNanoUsd } of balances) setBalance(exchange, currency, balanceNanoUsd)
+}
+
+function setBalance(exchange: Exchange, currency: 'usd' | 'diem', balanceNanoUsd: bigint): void {
+  exchange.setHeader(`x-${exchange.services.serviceName}-balance-${currency}`, formatUsd(balanceNanoUsd))
+}

@@ -1,0 +1,127 @@
+import type { Express, Request, Response } from 'express'
+import type { Caller } from '../server/domain/auth/caller.ts'
+import { DomainError } from '../server/domain/errors.ts'
+import type { Services } from '../server/domain/services.ts'
+import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
+import { readRequestBody } from './body.ts'
+import { identify } from './credentials.ts'
+import { toDomainError, toRestError } from './errors.ts'
+import { Exchange } from './exchange.ts'
+import type { Route } from './route.ts'
+
+const BASE_PATH = '/api/v1'
+const EMPTY = Buffer.alloc(0)
+
+/** Serves the table of routes below `/api/v1`, with one pipeline for all: identify, read, handle, answer. */
+export function mountRestFacade(app: Express, routes: readonly Route[], services: Services): void {
+  const methods = new Map<string, string[]>()
+  for (const route of routes) {
+    app[route.method](BASE_PATH + route.path, (request, response) => serve(route, { request, response, services }))
+    methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()])
+  }
+  for (const [path, allowed] of methods) {
+    app.all(BASE_PATH + path, (request, response) => {
+      response.setHeader('Allow', allowed.join(', '))
+      const exchange = begin({ request, response, services })
+      exchange.json(405, { error: `${request.method} is not served here; use ${allowed.join(' or ')}`, code: 'METHOD_NOT_ALLOWED' })
+    })
+  }
+  app.use(BASE_PATH, (request: Request, response: Response) => {
+    begin({ request, response, services }).json(404, {
+      error: `There is no ${request.method} ${BASE_PATH}${request.path}; GET /openapi.json lists what there is`,
+      code: 'NOT_FOUND',
+    })
+  })
+}
+
+interface Incoming {
+  request: Request
+  response: Response
+  services: Services
+}
+
+function begin(
+  { request, response, services }: Incoming,
+  read: { caller: Caller | null; body: unknown; rawBody: Buffer; requestId?: string } = { caller: null, body: undefined, rawBody: EMPTY },
+): Exchange {
+  const requestId = read.requestId ?? services.ids.requestId()
+  response.setHeader('CF-RAY', requestId)
+  response.setHeader(`x-${services.serviceName}-version`, services.version)
+  return new Exchange({ request, response, services, requestId, ...read })
+}
+
+async function serve(route: Route, incoming: Incoming): Promise<void> {
+  const { request, services } = incoming
+  const requestId = services.ids.requestId()
+  let exchange: Exchange | undefined
+  let caller: Caller | null = null
+  try {
+    caller = await identify(request, route.access, services)
+    const { raw, parsed } = await readRequestBody(request, route.body)
+    exchange = begin(incoming, { caller, body: parsed, rawBody: raw, requestId })
+    if (caller !== null && (route.access === 'admin' || route.access === 'any_key')) await admitManagement(exchange, caller)
+    await route.handler(exchange)
+  } catch (error) {
+    exchange ??= begin(incoming, { caller, body: undefined, rawBody: EMPTY, requestId })
+    await fail(exchange, error, route)
+  }
+}
+
+/** Routes that call no model and no node share one account-wide window. */
+async function admitManagement(exchange: Exchange, caller: Caller): Promise<void> {
+  const { rateLimits, ratePlans, ledger } = exchange.services
+  setRateLimitHeaders(exchange, await rateLimits.admit(ratePlans.planForManagement(caller)))
+  setBalanceHeaders(exchange, await ledger.balances(caller.accountId))
+}
+
+async function fail(exchange: Exchange, thrown: unknown, route: Route): Promise<void> {
+  const { response, services, caller } = exchange
+  const error = toDomainError(thrown)
+  if (error.code === 'internal') {
+    services.log.error('request failed', { requestId: exchange.requestId, route: route.path, error: error.cause })
+  }
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  const openAiShape = exchange.header(`x-${services.serviceName}-error-format`) === 'openai' || services.openAiErrors
+  const { status, body } = toRestError(error, openAiShape)
+  if (caller !== null) {
+    if (status !== 402 && status !== 429) services.abuseGuard.recordFailure(subjectOf(caller))
+    await setAccountHeaders(exchange, caller)
+  }
+  setRetryHeaders(exchange, error, route)
+  // The rest of a refused body is not worth reading; closing tells the client to stop sending it.
+  if (!exchange.request.complete) response.setHeader('Connection', 'close')
+  exchange.json(status, body)
+}
+
+function subjectOf(caller: Caller): string {
+  return caller.kind === 'key' ? `key:${caller.keyId}` : `wallet:${caller.walletAddress}`
+}
+
+/** Refusals carry the limit and balance headers as well; a store that fails here must not hide the refusal. */
+async function setAccountHeaders(exchange: Exchange, caller: Caller): Promise<void> {
+  if (exchange.response.hasHeader('x-ratelimit-type')) return
+  const { rateLimits, ratePlans, ledger, log } = exchange.services
+  try {
+    const plan = ratePlans.planForManagement(caller)
+    setRateLimitHeaders(exchange, { plan, ...(await rateLimits.peek(plan)) })
+    setBalanceHeaders(exchange, await ledger.balances(caller.accountId))
+  } catch (error) {
+    log.warn('limit and balance headers are missing on a refusal', { requestId: exchange.requestId, error })
+  }
+}
+
+function setRetryHeaders(exchange: Exchange, error: DomainError, route: Route): void {
+  const { limit, retryAfterSeconds } = error
+  // ethers reads Retry-After as milliseconds and storms; the RPC proxy has its own trio instead.
+  if (route.path.startsWith('/crypto/rpc')) {
+    if (limit === undefined) return
+    exchange.setHeader('X-RateLimit-Limit', limit.limit)
+    exchange.setHeader('X-RateLimit-Remaining', limit.remaining)
+    exchange.setHeader('X-RateLimit-Reset', Math.ceil(limit.resetAtMs / 1_000))
+    return
+  }
+  if (retryAfterSeconds !== undefined) exchange.setHeader('Retry-After', retryAfterSeconds)
+}

@@ -1,0 +1,40 @@
+import type { Express } from 'express'
+
+export interface ReadinessCheck {
+  name: string
+  /** Rejects, or never settles in time, when the part is not usable. */
+  check: () => Promise<unknown>
+  /** A part that the service can do without is reported, but does not make it unready. */
+  required: boolean
+}
+
+const CHECK_TIMEOUT_MS = 2_000
+
+/** `/health/live` says that the process runs; `/health/ready` that it can serve: database reachable and not draining. */
+export function mountHealth(app: Express, checks: readonly ReadinessCheck[], isDraining: () => boolean): void {
+  app.get('/health/live', (_request, response) => {
+    response.json({ status: 'live' })
+  })
+  app.get('/health/ready', async (_request, response) => {
+    const parts = await Promise.all(checks.map(async (part) => ({ ...part, ok: await passes(part) })))
+    const ready = !isDraining() && parts.every((part) => part.ok || !part.required)
+    response.status(ready ? 200 : 503).json({
+      status: isDraining() ? 'draining' : ready ? 'ready' : 'unavailable',
+      checks: Object.fromEntries(parts.map((part) => [part.name, part.ok ? 'ok' : part.required ? 'failed' : 'degraded'])),
+    })
+  })
+}
+
+async function passes({ check }: ReadinessCheck): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([check().then(() => true), late])
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
+}

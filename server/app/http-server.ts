@@ -1,0 +1,48 @@
+import { createServer, type Server, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { RequestListener } from 'node:http'
+
+const HEADERS_TIMEOUT_MS = 10_000
+/** Bounds the arrival of a whole request, uploads included; answers may take longer. */
+const REQUEST_TIMEOUT_MS = 120_000
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
+const CONNECTIONS_CHECK_MS = 1_000
+const HEADER_BYTES_MAX = 16 * 1024
+const CONNECTIONS_MAX = 10_000
+
+/** Node's parser refuses some requests before any route sees them; these are its codes with a status and a sentence. */
+const PARSER_REFUSALS: Record<string, { status: number; error: string }> = {
+  HPE_HEADER_OVERFLOW: { status: 431, error: `The request headers are larger than ${HEADER_BYTES_MAX} bytes together` },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'The request did not arrive in time' },
+}
+const MALFORMED = { status: 400, error: 'The request is not valid HTTP' }
+
+/** The HTTP server with its limits; slow and oversized clients are let go without costing the others anything. */
+export function createHttpServer(listener: RequestListener): Server {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      noDelay: true,
+    },
+    listener,
+  )
+  server.maxConnections = CONNECTIONS_MAX
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket, error.code ?? ''))
+  return server
+}
+
+function refuse(socket: Duplex, code: string): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, error } = PARSER_REFUSALS[code] ?? MALFORMED
+  const body = JSON.stringify({ error })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
