@@ -1,0 +1,88 @@
+import type { ByteRange } from './envelope-scanner.ts'
+import { JsonReader, MalformedJsonError, stringText } from './json-reader.ts'
+
+/** What an answer costs: `error` is billed as an error item, `result` by the method's tier. */
+export type AnswerKind = 'result' | 'error'
+
+/** One answer of a node, as byte ranges of the body that holds it. */
+export interface AnswerItem {
+  range: ByteRange
+  /** Raw id; null when the member is missing. */
+  id: ByteRange | null
+  /** Null when the item is no JSON-RPC answer. */
+  kind: AnswerKind | null
+  /** The error object, where `kind` is `error`. */
+  error: ByteRange | null
+}
+
+export type AnswerBody = { shape: 'single'; item: AnswerItem } | { shape: 'batch'; items: AnswerItem[] }
+
+/** Debug traces nest thousands deep; the reader keeps one flag a level. */
+const ANSWER_NESTING_LEVELS_MAX = 1_000_000
+
+/** Reads a complete answer body strictly; undefined when it is no JSON object and no array. */
+export function readAnswer(body: Buffer): AnswerBody | undefined {
+  const reader = new JsonReader(body, ANSWER_NESTING_LEVELS_MAX)
+  try {
+    const answer: AnswerBody =
+      reader.peek() === 0x5b
+        ? { shape: 'batch', items: readItems(reader) }
+        : { shape: 'single', item: readItem(reader) }
+    return reader.peek() === undefined ? answer : undefined
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return undefined
+    throw error
+  }
+}
+
+function readItems(reader: JsonReader): AnswerItem[] {
+  reader.expect(0x5b)
+  if (reader.take(0x5d)) return []
+  const items: AnswerItem[] = []
+  do {
+    if (reader.peek() === 0x7b) items.push(readItem(reader))
+    else {
+      const start = reader.at
+      reader.skipValue(1)
+      items.push({ range: { start, end: reader.at }, id: null, kind: null, error: null })
+    }
+  } while (reader.take(0x2c))
+  reader.expect(0x5d)
+  return items
+}
+
+function readItem(reader: JsonReader): AnswerItem {
+  reader.expect(0x7b)
+  const item: AnswerItem = { range: { start: reader.at - 1, end: 0 }, id: null, kind: null, error: null }
+  let nullResult = false
+  if (!reader.take(0x7d)) {
+    do {
+      const name = readName(reader)
+      const isNull = reader.peek() === 0x6e
+      const start = reader.at
+      reader.skipValue(2)
+      const range = { start, end: reader.at }
+      if (name === 'id') item.id = range
+      else if (name === 'result' && isNull) nullResult = true
+      else if (name === 'result') item.kind ??= 'result'
+      else if (name === 'error' && !isNull && item.kind === null) {
+        item.kind = 'error'
+        item.error = range
+      }
+    } while (reader.take(0x2c))
+    reader.expect(0x7d)
+  }
+  // A null result decides only when no error stands beside it, as JSON-RPC 1.0 servers write failures.
+  if (nullResult) item.kind ??= 'result'
+  item.range.end = reader.at
+  return item
+}
+
+function readName(reader: JsonReader): string {
+  reader.peek()
+  const start = reader.at
+  const escaped = reader.skipString()
+  const name = stringText(reader.bytes, { start, end: reader.at, escaped })
+  reader.expect(0x3a)
+  return name
+}
