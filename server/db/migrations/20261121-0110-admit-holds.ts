@@ -80,14 +80,17 @@ begin
     select i.* from json_populate_recordset(null::holds, items) i
     where not exists (select 1 from holds h where h.account_id = i.account_id and h.request_id = i.request_id)
   ), total as (
-    select account_id, sum(amount_nano) as amount_nano from item group by account_id
+    select account_id, sum(amount_nano) as amount_nano, min(amount_nano) as smallest_nano from item group by account_id
   ), choice as (
-    select t.account_id, (
-      select b.currency from balances b
-      where b.account_id = t.account_id and b.balance_nano - b.held_nano >= t.amount_nano
-      order by b.currency = 'diem' desc limit 1
-    ) as currency
+    -- One currency for the account's whole batch; null where some items may be paid in DIEM and others not.
+    select t.account_id, case
+      when d.balance_nano - d.held_nano >= t.amount_nano then 'diem'
+      when d.balance_nano - d.held_nano >= t.smallest_nano then null
+      when u.balance_nano - u.held_nano >= t.amount_nano then 'usd'
+    end as currency
     from total t
+    left join balances d on d.account_id = t.account_id and d.currency = 'diem'
+    left join balances u on u.account_id = t.account_id and u.currency = 'usd'
   ), key_total as (
     select i.account_id, i.key_id, c.currency, sum(i.amount_nano) as amount_nano, min(i.day) as day, max(i.admitted_at) as admitted_at
     from item i join choice c using (account_id)

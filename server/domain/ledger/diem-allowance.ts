@@ -18,6 +18,8 @@ export class DiemAllowance {
   /** Accounts whose current day is known to be posted: one database look a day and process. */
   readonly #postedDay = new LRUCache<string, string>({ max: ACCOUNTS_REMEMBERED_MAX })
 
+  readonly #looks = new Map<string, Promise<void>>()
+
   constructor(deps: { ledger: LedgerRepository; clock: Clock; ids: IdSource }) {
     this.#ledger = deps.ledger
     this.#clock = deps.clock
@@ -28,7 +30,17 @@ export class DiemAllowance {
   async ensure(accountId: string, instant: Date): Promise<void> {
     const day = utcDay(instant)
     if (this.#postedDay.get(accountId) === day) return
-    await this.#ledger.inTransaction((ledger) => this.#startDay(ledger, accountId, day))
+    // One look for all that wait: they go on in the order in which they came.
+    const look = this.#looks.get(accountId) ?? this.#look(accountId, day).finally(() => this.#looks.delete(accountId))
+    this.#looks.set(accountId, look)
+    await look
+  }
+
+  async #look(accountId: string, day: string): Promise<void> {
+    const postedDay = await this.#ledger.epochDayOf(accountId)
+    if (postedDay !== undefined && (postedDay === null || postedDay < day)) {
+      await this.#ledger.inTransaction((ledger) => this.#startDay(ledger, accountId, day))
+    }
     this.#postedDay.set(accountId, day)
   }
 

@@ -47,6 +47,17 @@ export class LedgerRepository {
     return balances
   }
 
+  /** The UTC day whose DIEM allowance stands; undefined for an account that never had stake. */
+  async epochDayOf(accountId: string): Promise<string | null | undefined> {
+    const row = await this.#db
+      .selectFrom('balances')
+      .select('epoch_day')
+      .where('account_id', '=', accountId)
+      .where('currency', '=', 'diem')
+      .executeTakeFirst()
+    return row?.epoch_day
+  }
+
   /** One currency's transfers below `beforeSequence`, newest first: a backward scan of the primary key. */
   async listTransfers(
     accountId: string,

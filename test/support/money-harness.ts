@@ -1,0 +1,153 @@
+import type { Kysely } from 'kysely'
+import type { Database } from '../../server/db/schema.ts'
+import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { Clock } from '../../server/domain/clock.ts'
+import { createIdSource } from '../../server/domain/ids.ts'
+import { BalanceFeed } from '../../server/domain/ledger/balance-feed.ts'
+import { DiemAllowance } from '../../server/domain/ledger/diem-allowance.ts'
+import { LedgerRepository } from '../../server/domain/ledger/ledger-repository.ts'
+import { LedgerService } from '../../server/domain/ledger/ledger-service.ts'
+import { VerifyRepository } from '../../server/domain/ledger/verify-repository.ts'
+import type { Usage } from '../../server/domain/metering/hold.ts'
+import { HoldRepository } from '../../server/domain/metering/hold-repository.ts'
+import { HoldSweeper } from '../../server/domain/metering/hold-sweeper.ts'
+import type { MeteredRequest } from '../../server/domain/metering/metered-request.ts'
+import { MeteringService } from '../../server/domain/metering/metering-service.ts'
+import type { RateLimiter, RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
+import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
+
+const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0 }
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+
+/** A limiter that lets everything through and remembers what it was told. */
+export function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: unknown[] } {
+  const limiter = {
+    givenBack: 0,
+    corrections: [] as unknown[],
+    admit: async (plan: RatePlan) => ({ plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: null }),
+    giveBack: () => {
+      limiter.givenBack++
+    },
+    correct: (_grant: unknown, used: unknown) => {
+      limiter.corrections.push(used)
+    },
+  }
+  return limiter
+}
+
+/** One server process's money path on a database, without HTTP. */
+export function createMoneyHarness(db: Kysely<Database>, clock: Clock) {
+  const ids = createIdSource(clock)
+  const processId = ids.uuid()
+  const holds = new HoldRepository(db)
+  const ledgerRepository = new LedgerRepository(db)
+  const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
+  const balanceFeed = new BalanceFeed({ pubSub: new MemoryPubSub(), ledger: ledgerRepository, log: silent })
+  const rateLimiter = createOpenLimiter()
+  const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
+  const metering = new MeteringService({ holds, rateLimiter, diemAllowance, balanceFeed, clock, ids, processId, wait })
+  const ledger = new LedgerService({
+    ledger: ledgerRepository,
+    verification: new VerifyRepository(db),
+    diemAllowance,
+    balanceFeed,
+    clock,
+    ids,
+  })
+  const sweeper = new HoldSweeper({
+    holds,
+    settle: (item) => metering.settleItem(item),
+    released: (accountId) => balanceFeed.changed(accountId),
+    processId,
+    log: silent,
+  })
+
+  const addKey = async (accountId: string, limits: KeyLimits = {}): Promise<KeyCaller> => {
+    const keyId = ids.uuid()
+    await db
+      .insertInto('api_keys')
+      .values({
+        account_id: accountId,
+        key_id: keyId,
+        key_hash: keyId,
+        type: 'INFERENCE',
+        description: 'test',
+        limit_usd_nano: limits.usdNano ?? null,
+        limit_diem_nano: limits.diemNano ?? null,
+        limit_period: limits.period ?? 'EPOCH',
+        model_privacy: 'ALL',
+        last6_chars: '000000',
+        created_at: clock.now(),
+        expires_at: limits.expiresAt ?? null,
+        revoked_at: null,
+        last_used_at: null,
+      })
+      .execute()
+    return {
+      kind: 'key',
+      accountId,
+      keyId,
+      keyType: 'INFERENCE',
+      tier: 'standard',
+      modelPrivacy: 'ALL',
+      expiresAt: null,
+    }
+  }
+
+  /** An account with a key, USD and, with stake, a DIEM allowance. */
+  const addCaller = async (funds: { usdNano?: bigint; stakeNano?: bigint } = {}, limits: KeyLimits = {}) => {
+    const accountId = ids.uuid()
+    await db
+      .insertInto('accounts')
+      .values({
+        account_id: accountId,
+        name: 'test',
+        kind: 'user',
+        tier: 'standard',
+        stake_diem_nano: funds.stakeNano ?? 0n,
+        wallet_chain: null,
+        wallet_address: null,
+        created_at: clock.now(),
+      })
+      .execute()
+    await ledgerRepository.inTransaction((transaction) => transaction.createBalance(accountId, 'usd'))
+    if (funds.stakeNano !== undefined) await ledger.stakeChanged(accountId, 0n)
+    if (funds.usdNano !== undefined) await ledger.grant({ accountId, amountNanoUsd: funds.usdNano, reason: 'test' })
+    return addKey(accountId, limits)
+  }
+
+  const open = (caller: KeyCaller, holdNanoUsd: bigint): Promise<MeteredRequest> =>
+    metering.open({
+      context: { requestId: ids.requestId(), caller, signal: new AbortController().signal },
+      plan: { accountId: caller.accountId } as RatePlan,
+      holdNanoUsd,
+    })
+
+  return { metering, ledger, sweeper, holds, rateLimiter, balanceFeed, processId, addCaller, addKey, open, clock }
+}
+
+export type MoneyHarness = ReturnType<typeof createMoneyHarness>
+
+export interface KeyLimits {
+  usdNano?: bigint
+  diemNano?: bigint
+  period?: 'EPOCH' | 'MONTH' | 'LIFETIME'
+  expiresAt?: Date
+}
+
+/** Usage of one model whose only line costs `chargeNanoUsd`. */
+export function usageOf(chargeNanoUsd: bigint, overrides: Partial<Usage> = {}): Usage {
+  return {
+    sku: 'test-model',
+    modelName: 'Test Model',
+    modelType: 'LLM',
+    unitType: 'tokens',
+    lines: [{ type: 'Input', units: 10, amountNanoUsd: chargeNanoUsd }],
+    outcome: 'completed',
+    estimated: false,
+    upstreamId: 'main',
+    retries: 0,
+    durationMs: 5,
+    ...overrides,
+  }
+}
