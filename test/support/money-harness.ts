@@ -42,7 +42,7 @@ export function createMoneyHarness(db: Kysely<Database>, clock: Clock) {
   const holds = new HoldRepository(db)
   const ledgerRepository = new LedgerRepository(db)
   const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
-  const balanceFeed = new BalanceFeed({ pubSub: new MemoryPubSub(), ledger: ledgerRepository, log: silent })
+  const balanceFeed = new BalanceFeed({ pubSub: new MemoryPubSub(silent), ledger: ledgerRepository, log: silent })
   const rateLimiter = createOpenLimiter()
   const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
   const metering = new MeteringService({ holds, rateLimiter, diemAllowance, balanceFeed, clock, ids, processId, wait })
@@ -72,8 +72,8 @@ export function createMoneyHarness(db: Kysely<Database>, clock: Clock) {
         key_hash: keyId,
         type: 'INFERENCE',
         description: 'test',
-        limit_usd_nano: limits.usdNano ?? null,
-        limit_diem_nano: limits.diemNano ?? null,
+        limit_usd_nano: limits.usdNano?.toString() ?? null,
+        limit_diem_nano: limits.diemNano?.toString() ?? null,
         limit_period: limits.period ?? 'EPOCH',
         model_privacy: 'ALL',
         last6_chars: '000000',

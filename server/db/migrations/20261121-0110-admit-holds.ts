@@ -18,7 +18,7 @@ const ADMIT_ONE = sql`create function admit_one_hold(hold holds) returns text la
 declare
   key api_keys;
   spend key_spend;
-  key_limit bigint;
+  key_limit numeric;
   balance balances;
   refusal text := 'insufficient_balance';
 begin
@@ -148,7 +148,7 @@ declare
   key api_keys;
   spend key_spend;
   balance balances;
-  key_limit bigint;
+  key_limit numeric;
 begin
   select b.* into balance from balances b join holds h using (account_id, currency)
     where h.account_id = of_account and h.request_id = of_request for update of b;

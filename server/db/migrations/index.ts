@@ -2,12 +2,10 @@ import type { Migration } from 'kysely/migration'
 import * as accountsAndMoney from './20261121-0100-accounts-and-money.ts'
 import * as admitHolds from './20261121-0110-admit-holds.ts'
 import * as settleHolds from './20261121-0120-settle-holds.ts'
-import * as wideKeyLimits from './20261121-0130-wide-key-limits.ts'
 
 /** Static and ordered by name; a merged migration is never edited. */
 export const MIGRATIONS: Record<string, Migration> = {
   '20261121-0100-accounts-and-money': accountsAndMoney,
   '20261121-0110-admit-holds': admitHolds,
   '20261121-0120-settle-holds': settleHolds,
-  '20261121-0130-wide-key-limits': wideKeyLimits,
 }
