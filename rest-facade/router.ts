@@ -1,4 +1,15 @@
+import { createApiKeyRoute } from './api-keys/create-api-key.ts'
+import { deleteApiKeyRoute } from './api-keys/delete-api-key.ts'
+import { getApiKeyRoute } from './api-keys/get-api-key.ts'
+import { listApiKeysRoute } from './api-keys/list-api-keys.ts'
+import { updateApiKeyRoute } from './api-keys/update-api-key.ts'
 import type { Route } from './route.ts'
 
 /** Every REST endpoint, in one table. A new one is a file with its handler and a line here. */
-export const ROUTES: readonly Route[] = []
+export const ROUTES: readonly Route[] = [
+  createApiKeyRoute,
+  listApiKeysRoute,
+  updateApiKeyRoute,
+  deleteApiKeyRoute,
+  getApiKeyRoute,
+]

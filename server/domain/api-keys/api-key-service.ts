@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { accountMissing } from '../accounts/account.ts'
 import type { Caller, RequestContext } from '../auth/caller.ts'
 import { type Clock, utcDay } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
-import type { RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
+import type { RateLimiter } from '../rate-limits/rate-plan.ts'
+import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import { isUuid } from '../uuid.ts'
 import { invalidField } from '../validation.ts'
 import type { ApiKey } from './api-key.ts'
@@ -21,16 +23,12 @@ export interface ApiKeyWithUsage extends ApiKey {
   usage: ApiKeyUsage
 }
 
-/** The per-minute window of key creation. */
-export type KeyCreationLimiter = Pick<RateLimiter, 'admit' | 'giveBack'> & {
-  planForKeyCreation(caller: Caller): RatePlan
-}
-
 export interface ApiKeyServiceDependencies {
   repository: ApiKeyRepository
   issuer: ApiKeyIssuer
   events: KeyEvents
-  rateLimits: KeyCreationLimiter
+  ratePlans: Pick<RatePlans, 'planForKeyCreation'>
+  rateLimits: Pick<RateLimiter, 'admit' | 'giveBack'>
   clock: Clock
   /** Most keys of an account that are neither revoked nor expired. */
   activeKeysMax: number
@@ -170,8 +168,8 @@ export class ApiKeyService {
 
   /** A creation that fails after it was counted is given back: only keys that exist use up the window. */
   async #countedAsCreation(caller: Caller, create: () => Promise<IssuedApiKey>): Promise<IssuedApiKey> {
-    const { rateLimits } = this.#deps
-    const grant = await rateLimits.admit(rateLimits.planForKeyCreation(caller))
+    const { rateLimits, ratePlans } = this.#deps
+    const grant = await rateLimits.admit(ratePlans.planForKeyCreation(caller))
     try {
       return await create()
     } catch (error) {
@@ -201,10 +199,6 @@ export class ApiKeyService {
 
 function keyInactive(): DomainError {
   return new DomainError('invalid_request', 'API key not found or expired', { field: 'id' })
-}
-
-function accountMissing(accountId: string): DomainError {
-  return new DomainError('not_found', `There is no account ${accountId.slice(0, 64)}`)
 }
 
 function earliest(a: Date | null, b: Date): Date {

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import type { ConsumptionLimits } from '../../server/domain/api-keys/api-key.ts'
+import { CONSUMPTION_LIMIT_USD_MAX } from '../../server/domain/api-keys/inputs.ts'
+import { formatUsd, parseUsd } from '../../server/domain/money.ts'
+
+const LimitNumber = z
+  .number()
+  .min(0)
+  .max(CONSUMPTION_LIMIT_USD_MAX)
+  .transform((amount, context) => {
+    const amountNano = parseUsd(amount)
+    if (amountNano !== undefined) return amountNano
+    context.addIssue('must have at most 9 decimals')
+    return z.NEVER
+  })
+  .nullish()
+
+/** `vcu` is DIEM's old name: it counts where `diem` gives no number, so that no cap of an old client gets lost. */
+export const ConsumptionLimitBody = z
+  .strictObject({ usd: LimitNumber, diem: LimitNumber, vcu: LimitNumber })
+  .transform(({ usd, diem, vcu }): Partial<ConsumptionLimits> => {
+    const diemNano = diem ?? vcu ?? (diem === null || vcu === null ? null : undefined)
+    return {
+      ...(usd === undefined ? {} : { usdNano: usd }),
+      ...(diemNano === undefined ? {} : { diemNano }),
+    }
+  })
+
+/** Limits on the wire are numbers, or null for no cap; what was sent as `vcu` is answered as `diem`. */
+export function toConsumptionLimit({ usdNano, diemNano }: ConsumptionLimits) {
+  return { usd: toNumber(usdNano), diem: toNumber(diemNano), vcu: null }
+}
+
+/** Reading the exact decimal gives the nearest number; a division would round twice. */
+function toNumber(amountNano: bigint | null): number | null {
+  return amountNano === null ? null : Number(formatUsd(amountNano))
+}

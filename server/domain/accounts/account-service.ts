@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import type { ApiKeyIssuer } from '../api-keys/api-key-issuer.ts'
+import type { KeyEvents } from '../api-keys/key-events.ts'
+import type { AccountTier } from '../auth/caller.ts'
+import type { Clock } from '../clock.ts'
+import type { IdSource } from '../ids.ts'
+import type { LedgerTransfer } from '../ledger/ledger.ts'
+import type { LedgerRepository } from '../ledger/ledger-repository.ts'
+import type { LedgerService } from '../ledger/ledger-service.ts'
+import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
+import { isUuid } from '../uuid.ts'
+import { type Account, type AccountWithBalances, accountMissing } from './account.ts'
+import type { AccountRepository } from './account-repository.ts'
+import type { CreateAccountInput, GrantAccountInput } from './inputs.ts'
+
+const CURSOR_SCOPE = { list: 'accounts', accountId: 'platform' }
+
+export interface AccountServiceDependencies {
+  accounts: AccountRepository
+  issuer: ApiKeyIssuer
+  ledger: Pick<LedgerService, 'grant' | 'stakeChanged' | 'balances'>
+  balances: Pick<LedgerRepository, 'balancesOf'>
+  events: KeyEvents
+  clock: Clock
+  ids: IdSource
+}
+
+/** Accounts as the operator sees them. Amounts are nano-USD; an unknown account fails with `not_found`. */
+export class AccountService {
+  readonly #deps: AccountServiceDependencies
+
+  constructor(deps: AccountServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /** Makes an account with an ADMIN key, whose secret is in this answer only, and grants it `grantNanoUsd`. */
+  async create(input: CreateAccountInput): Promise<{ account: AccountWithBalances; adminKey: string }> {
+    const account: Account = {
+      id: this.#deps.ids.uuid(),
+      name: input.name,
+      kind: 'user',
+      tier: input.tier,
+      stakeDiemNano: 0n,
+      wallet: null,
+      createdAt: this.#deps.clock.now(),
+    }
+    const key = this.#deps.issuer.issue(account.id, {
+      type: 'ADMIN',
+      description: 'First key',
+      limits: { usdNano: null, diemNano: null },
+      limitPeriod: 'EPOCH',
+      modelPrivacy: 'ALL',
+      expiresAt: null,
+    })
+    await this.#deps.accounts.insert(account, key)
+    if (input.grantNanoUsd > 0n) {
+      const reason = 'Granted when the account was created'
+      await this.#deps.ledger.grant({ accountId: account.id, amountNanoUsd: input.grantNanoUsd, reason })
+    }
+    return { account: await this.#withBalances(account), adminKey: key.secret }
+  }
+
+  /** One page of all accounts, newest first. */
+  async list({ first, after }: PageRequest): Promise<Page<AccountWithBalances>> {
+    const [beforeAccountId] = after == null ? [] : decodeCursor(CURSOR_SCOPE, z.tuple([z.uuid()]), after)
+    const accounts = await this.#deps.accounts.list({ limit: first + 1, beforeAccountId })
+    const ids = accounts.map((account) => account.id)
+    const balances = ids.length === 0 ? new Map() : await this.#deps.balances.balancesOf(ids)
+    const rows = accounts.map((account) => ({ ...account, balances: balances.get(account.id) ?? [] }))
+    return toPage(rows, first, { scope: CURSOR_SCOPE, keyOf: (account) => [account.id] })
+  }
+
+  async get(accountId: string): Promise<AccountWithBalances> {
+    return this.#withBalances(await this.#require(accountId))
+  }
+
+  /** Adds USD by the operator's word, or takes back when negative; a repeat with the same reference changes nothing. */
+  async grant({ reference, ...grant }: GrantAccountInput): Promise<LedgerTransfer> {
+    await this.#require(grant.accountId)
+    return this.#deps.ledger.grant(reference === undefined ? grant : { ...grant, reference })
+  }
+
+  /** Requests of the account are limited by the new tier within a second, in every process. */
+  async setTier(accountId: string, tier: AccountTier): Promise<AccountWithBalances> {
+    const account = isUuid(accountId) ? await this.#deps.accounts.setTier(accountId, tier) : undefined
+    if (account === undefined) throw accountMissing(accountId)
+    this.#deps.events.announce({ kind: 'account-changed', id: account.id })
+    return this.#withBalances(account)
+  }
+
+  /** Sets the daily DIEM allowance: more counts today already, less from the next UTC day on. */
+  async setStake(accountId: string, stakeDiemNano: bigint): Promise<AccountWithBalances> {
+    const previous = isUuid(accountId) ? await this.#deps.accounts.replaceStake(accountId, stakeDiemNano) : undefined
+    if (previous === undefined) throw accountMissing(accountId)
+    await this.#deps.ledger.stakeChanged(accountId, previous)
+    return this.get(accountId)
+  }
+
+  async #require(accountId: string): Promise<Account> {
+    const account = isUuid(accountId) ? await this.#deps.accounts.find(accountId) : undefined
+    if (account === undefined) throw accountMissing(accountId)
+    return account
+  }
+
+  async #withBalances(account: Account): Promise<AccountWithBalances> {
+    return { ...account, balances: await this.#deps.ledger.balances(account.id) }
+  }
+}

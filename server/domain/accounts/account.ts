@@ -1,0 +1,23 @@
+import type { AccountTier } from '../auth/caller.ts'
+import { DomainError } from '../errors.ts'
+import type { Balance } from '../ledger/ledger.ts'
+
+/** Whoever pays: an account that the operator made (`user`) or one that a wallet made by paying (`wallet`). */
+export interface Account {
+  id: string
+  name: string
+  kind: 'user' | 'wallet'
+  tier: AccountTier
+  /** Daily DIEM allowance. */
+  stakeDiemNano: bigint
+  wallet: { chain: 'evm' | 'solana'; address: string } | null
+  createdAt: Date
+}
+
+export interface AccountWithBalances extends Account {
+  balances: Balance[]
+}
+
+export function accountMissing(accountId: string): DomainError {
+  return new DomainError('not_found', `There is no account ${accountId.slice(0, 64)}`)
+}
