@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { formatSummary, summarize, TestReport } from './test-report.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const VITEST = join(fileURLToPath(import.meta.resolve('vitest/package.json')), '../vitest.mjs')
+
+const folder = await mkdtemp(join(tmpdir(), 'sluice-tests-'))
+const reportPath = join(folder, 'report.json')
+const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`]
+const child = spawn(process.execPath, [VITEST, 'run', ...reporters, ...process.argv.slice(2)], {
+  cwd: ROOT,
+  stdio: 'inherit',
+})
+process.once('SIGTERM', () => child.kill('SIGTERM'))
+const [exitCode] = await once(child, 'exit')
+
+const text = await readFile(reportPath, 'utf8').catch(() => '{"testResults":[]}')
+await rm(folder, { recursive: true })
+const summary = summarize(TestReport.parse(JSON.parse(text)), { succeeded: exitCode === 0, root: ROOT })
+console.log(formatSummary(summary))
+process.exitCode = summary.failed === 0 ? 0 : 1
