@@ -1,0 +1,72 @@
+import { type CommandParser, createClient, defineScript } from 'redis'
+import type { Log } from '../../domain/log.ts'
+import { LogThrottle } from '../log-throttle.ts'
+import { ADJUST_SCRIPT, CONSUME_SCRIPT, PEEK_SCRIPT } from './window-scripts.ts'
+
+const CONNECT_TIMEOUT_MS = 500
+const RECONNECT_DELAY_MS_MAX = 1_000
+const START_WAIT_MS = 1_000
+/** A server that hangs must not make the process hoard commands. */
+const QUEUED_COMMANDS_MAX = 10_000
+
+/** Arguments in the order the server takes them: the number of keys, the keys, the rest. */
+function windowScript(source: string) {
+  return defineScript({
+    SCRIPT: source,
+    parseCommand(parser: CommandParser, keys: string[], args: string[]) {
+      parser.pushKeysLength(keys)
+      parser.push(...args)
+    },
+    transformReply: (reply: unknown): number[] => (Array.isArray(reply) ? reply.map(Number) : []),
+  })
+}
+
+const SCRIPTS = {
+  consumeWindows: windowScript(CONSUME_SCRIPT),
+  peekWindows: windowScript(PEEK_SCRIPT),
+  adjustWindows: windowScript(ADJUST_SCRIPT),
+}
+
+function newClient(url: string) {
+  return createClient({
+    url,
+    scripts: SCRIPTS,
+    // A command for a lost server fails at once instead of waiting for its return; whoever sent it has a fallback.
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: QUEUED_COMMANDS_MAX,
+    socket: {
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 5), RECONNECT_DELAY_MS_MAX),
+    },
+  })
+}
+
+export type RedisClient = ReturnType<typeof newClient>
+
+/**
+ * A client that reconnects for ever and never throws because the server is away. Resolves when connected, or after a
+ * second without: Redis down is a degraded start, not a failed one.
+ */
+export async function createRedis(url: string, log: Log): Promise<RedisClient> {
+  const client = newClient(url)
+  const throttle = new LogThrottle()
+  client.on('error', (error: unknown) => {
+    if (throttle.mayLog()) log.warn('redis connection failed, trying again', { error })
+  })
+  const ready = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, START_WAIT_MS)
+    client.once('ready', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+  // Only closing the client ends the attempts; every other failure went through the error listener.
+  client.connect().catch(() => undefined)
+  await ready
+  return client
+}
+
+/** Ends the connection; what waits for an answer is given up. */
+export function closeRedis(client: RedisClient): void {
+  client.destroy()
+}

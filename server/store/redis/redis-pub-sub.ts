@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import type { Log } from '../../domain/log.ts'
+import type { PubSub } from '../../domain/pub-sub.ts'
+import { ChannelListeners } from '../channel-listeners.ts'
+import { withDeadline } from '../deadline.ts'
+import type { RedisClient } from './redis-client.ts'
+
+const SUBSCRIBE_DEADLINE_MS = 500
+
+export interface RedisPubSubDeps {
+  publisher: RedisClient
+  /** A connection of its own: one that listens can do nothing else on every server version. */
+  subscriber: RedisClient
+  log: Log
+  /** Separates instances that share one server. */
+  keyPrefix?: string
+}
+
+/**
+ * Delivery to all processes. Listeners of the publishing process are served directly and need no server, so one
+ * process stays live while Redis is away; what it publishes meanwhile does not reach the others.
+ */
+export class RedisPubSub implements PubSub {
+  readonly #deps: RedisPubSubDeps
+  readonly #listeners: ChannelListeners
+  readonly #prefix: string
+  /** Marks own messages, whose echo was delivered already. */
+  readonly #origin = randomBytes(9).toString('base64url')
+
+  constructor(deps: RedisPubSubDeps) {
+    this.#deps = deps
+    this.#listeners = new ChannelListeners(deps.log)
+    this.#prefix = `${deps.keyPrefix ?? 'sluice'}:`
+    deps.subscriber.on('ready', this.#resubscribe)
+  }
+
+  publish(channel: string, message: string): void {
+    if (this.#listeners.has(channel)) queueMicrotask(() => this.#listeners.deliver(channel, message))
+    // A lost message is lost by contract; the connection reports its own failures.
+    this.#deps.publisher.publish(this.#prefix + channel, this.#origin + message).catch(() => undefined)
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
+    const remove = this.#listeners.add(channel, listener)
+    // Without a connection the channel is live in this process at once and in the others after the reconnect.
+    if (this.#deps.subscriber.isReady) await this.#attempt(this.#listen([channel]))
+    return async () => {
+      remove()
+      if (this.#listeners.has(channel)) return
+      await this.#attempt(this.#deps.subscriber.unsubscribe(this.#prefix + channel, this.#receive))
+    }
+  }
+
+  close(): Promise<void> {
+    this.#deps.subscriber.off('ready', this.#resubscribe)
+    this.#listeners.clear()
+    return Promise.resolve()
+  }
+
+  readonly #receive = (message: string, channel: string): void => {
+    if (message.startsWith(this.#origin)) return
+    this.#listeners.deliver(channel.slice(this.#prefix.length), message.slice(this.#origin.length))
+  }
+
+  /** The client repeats the subscriptions that once succeeded; those asked for in the meantime are ours to repeat. */
+  readonly #resubscribe = (): void => {
+    const channels = this.#listeners.channels()
+    if (channels.length > 0) this.#listen(channels).catch(() => undefined)
+  }
+
+  #listen(channels: string[]): Promise<void> {
+    return this.#deps.subscriber.subscribe(
+      channels.map((channel) => this.#prefix + channel),
+      this.#receive,
+    )
+  }
+
+  /** A lost connection fails these and the reconnect repeats them, so the caller need not know. */
+  async #attempt(work: Promise<void>): Promise<void> {
+    await withDeadline(work, SUBSCRIBE_DEADLINE_MS).catch(() => undefined)
+  }
+}
