@@ -11,6 +11,10 @@ export type ModelTier = (typeof MODEL_TIERS)[number]
 const Price = z
   .strictObject({ usd: z.number().min(0), diem: z.number().min(0).optional() })
   .refine((price) => parseUsdPerMillion(price.usd) !== undefined, { error: 'a price has at most 6 decimals' })
+  // One request is held before its currency is known, and 1 DIEM is 1 USD: two prices could not both be kept.
+  .refine((price) => price.diem === undefined || price.diem === price.usd, {
+    error: '1 DIEM is 1 USD: leave diem out, or give it the same number as usd',
+  })
 
 const TokenPrices = {
   input: Price.optional(),

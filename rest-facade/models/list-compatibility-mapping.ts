@@ -1,0 +1,16 @@
+import { parseInput } from '../../server/domain/validation.ts'
+import type { Route } from '../route.ts'
+import { ModelTypeQuery, visiblePrivacy } from './models-query.ts'
+
+export const listCompatibilityMappingRoute: Route = {
+  method: 'get',
+  path: '/models/compatibility_mapping',
+  access: 'optional',
+  summary: "List other services' model names, and the models they stand for here",
+  input: ModelTypeQuery,
+  async handler(exchange) {
+    const { type } = parseInput(ModelTypeQuery, exchange.query)
+    const data = exchange.services.catalogue.compatibility(type, visiblePrivacy(exchange.caller))
+    exchange.json(200, { object: 'list', type, data })
+  },
+}

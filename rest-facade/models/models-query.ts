@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import type { ModelPrivacy } from '../../server/domain/api-keys/api-key.ts'
+import type { Caller } from '../../server/domain/auth/caller.ts'
+import { MODEL_TYPES } from '../../server/domain/inference/model-definition.ts'
+
+/** Query of `GET /models`. */
+export const ListModelsQuery = z.object({ type: z.enum([...MODEL_TYPES, 'all', 'code']).default('text') })
+
+/** Query of the traits and of the compatibility mapping. */
+export const ModelTypeQuery = z.object({ type: z.enum(MODEL_TYPES).default('text') })
+
+/** A restricted key sees only what it may use; everybody else sees all. */
+export function visiblePrivacy(caller: Caller | null): ModelPrivacy {
+  return caller?.modelPrivacy ?? 'ALL'
+}

@@ -1,0 +1,191 @@
+import type { ModelPrivacy } from '../api-keys/api-key.ts'
+import type { Clock } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import { MODEL_TYPES, type ModelDefinition, type ModelType } from './model-definition.ts'
+import { type DeprecationNotice, deprecationNotice, isRetired } from './model-deprecation.ts'
+import { normalizeModelName, readModelName, suggestModelName, withoutServicePrefix } from './model-name.ts'
+import { isModelAllowed } from './model-privacy.ts'
+import { TokenPricing } from './token-pricing.ts'
+
+/** Filters of `GET /models`: a type, all of them, or the text models that are made for code. */
+export type ModelFilter = ModelType | 'all' | 'code'
+
+/** Per type: names that other services use, and the model each stands for. */
+export type CompatibilityMapping = Partial<Record<ModelType, Record<string, string>>>
+
+export interface ResolvedModel {
+  model: ModelDefinition
+  pricing: TokenPricing
+  /** Of the model that was named, which an automatic replacement hides. */
+  deprecation: DeprecationNotice | undefined
+}
+
+interface CatalogueDeps {
+  models: readonly ModelDefinition[]
+  compatibility: CompatibilityMapping
+  serviceName: string
+  clock: Clock
+}
+
+/**
+ * What is sold. A name resolves in the order exact id, trait, compatibility mapping, then once more with dots,
+ * underscores, spaces and case ignored and without a `<service>-` prefix.
+ */
+export class Catalogue {
+  readonly #models: ReadonlyMap<string, ModelDefinition>
+  readonly #pricing: ReadonlyMap<string, TokenPricing>
+  readonly #compatibility: CompatibilityMapping
+  readonly #serviceName: string
+  readonly #clock: Clock
+  readonly #looseNames: ReadonlyMap<ModelType, ReadonlyMap<string, ModelDefinition>>
+  /** `created` of models whose age nobody stated. */
+  readonly loadedAt: Date
+
+  constructor({ models, compatibility, serviceName, clock }: CatalogueDeps) {
+    this.#models = new Map(models.map((model) => [model.id, model]))
+    this.#pricing = new Map(models.map((model) => [model.id, new TokenPricing(model.pricing)]))
+    this.#compatibility = compatibility
+    this.#serviceName = serviceName
+    this.#clock = clock
+    this.loadedAt = clock.now()
+    this.#looseNames = new Map(MODEL_TYPES.map((type) => [type, this.#indexLooseNames(type)]))
+  }
+
+  /** Models that a key of that privacy may use, in catalogue order, without the retired ones. */
+  list({ type, privacy }: { type: ModelFilter; privacy: ModelPrivacy }): ModelDefinition[] {
+    return [...this.#served()].filter((model) => {
+      if (!isModelAllowed(privacy, model)) return false
+      if (type === 'all') return true
+      if (type === 'code') return model.type === 'text' && model.capabilities.optimizedForCode
+      return model.type === type
+    })
+  }
+
+  find(id: string): ModelDefinition | undefined {
+    return this.#models.get(id)
+  }
+
+  /** Fails with `model_not_found`, also for models that the key's privacy hides. */
+  get(id: string, privacy: ModelPrivacy): ModelDefinition {
+    const model = this.#models.get(id)
+    if (model === undefined || isRetired(model, this.#clock.nowMs()) || !isModelAllowed(privacy, model)) {
+      throw new DomainError('model_not_found', `Specified model not found: ${id.slice(0, 200)}. GET /models lists all.`)
+    }
+    return model
+  }
+
+  /** Trait names of a type, and the model each stands for. */
+  traits(type: ModelType, privacy: ModelPrivacy): Record<string, string> {
+    const traits: Record<string, string> = {}
+    for (const model of this.list({ type, privacy })) {
+      for (const trait of model.traits) traits[trait] ??= model.id
+    }
+    return traits
+  }
+
+  /** Foreign names of a type, and the model each stands for. */
+  compatibility(type: ModelType, privacy: ModelPrivacy): Record<string, string> {
+    const ids = new Set(this.list({ type, privacy }).map((model) => model.id))
+    const entries = Object.entries(this.#compatibility[type] ?? {})
+    return Object.fromEntries(entries.filter(([, id]) => ids.has(id)))
+  }
+
+  /**
+   * The model that a request names. Fails with `invalid_request` (missing, no string), `model_not_found` (unknown, of
+   * another type, retired; the message names the way out) or `unavailable` (offline).
+   */
+  resolve(name: unknown, type: ModelType): ResolvedModel {
+    const wanted = readModelName(name)
+    const named = this.#match(wanted, type)
+    if (named === undefined) throw this.#unknown(wanted, type)
+    const deprecation = deprecationNotice(named, this.#clock.nowMs())
+    const model = this.#current(named)
+    const pricing = this.#pricing.get(model.id)
+    if (pricing === undefined) throw this.#unknown(wanted, type)
+    if (model.offline) {
+      throw new DomainError('unavailable', `The model ${model.id} is offline. Choose another model.`, {
+        field: 'model',
+      })
+    }
+    return { model, pricing, deprecation }
+  }
+
+  *#served(): Iterable<ModelDefinition> {
+    const nowMs = this.#clock.nowMs()
+    for (const model of this.#models.values()) if (!isRetired(model, nowMs)) yield model
+  }
+
+  #match(name: string, type: ModelType): ModelDefinition | undefined {
+    const short = withoutServicePrefix(name, this.#serviceName)
+    const names = short === undefined ? [name] : [name, short]
+    for (const candidate of names) {
+      const model = this.#matchExactly(candidate, type)
+      if (model !== undefined) return model
+    }
+    const loose = this.#looseNames.get(type)
+    for (const candidate of names) {
+      const model = loose?.get(normalizeModelName(candidate))
+      if (model !== undefined) return model
+    }
+    return undefined
+  }
+
+  #matchExactly(name: string, type: ModelType): ModelDefinition | undefined {
+    const exact = this.#models.get(name)
+    if (exact !== undefined && exact.type === type) return exact
+    for (const model of this.#served()) if (model.type === type && model.traits.includes(name)) return model
+    const mapping = this.#compatibility[type] ?? {}
+    const mapped = Object.hasOwn(mapping, name) ? mapping[name] : undefined
+    const model = mapped === undefined ? undefined : this.#models.get(mapped)
+    return model?.type === type ? model : undefined
+  }
+
+  /** Ids before traits before mapped names, as in the exact order. */
+  #indexLooseNames(type: ModelType): Map<string, ModelDefinition> {
+    const names = new Map<string, ModelDefinition>()
+    const add = (name: string, id: string): void => {
+      const model = this.#models.get(id)
+      const key = normalizeModelName(name)
+      if (model?.type === type && !names.has(key)) names.set(key, model)
+    }
+    for (const id of this.#models.keys()) add(id, id)
+    for (const [trait, id] of Object.entries(this.traits(type, 'ALL'))) add(trait, id)
+    for (const [alias, id] of Object.entries(this.#compatibility[type] ?? {})) add(alias, id)
+    return names
+  }
+
+  /** The model itself, or the replacement of one that is no longer served. */
+  #current(model: ModelDefinition): ModelDefinition {
+    const nowMs = this.#clock.nowMs()
+    if (!isRetired(model, nowMs)) return model
+    const replacementId = model.deprecation?.replacementModelId
+    const replacement = replacementId === undefined ? undefined : this.#models.get(replacementId)
+    const usable = replacement !== undefined && replacement.type === model.type && !isRetired(replacement, nowMs)
+    if (usable && model.deprecation?.autoRemap === true) return replacement
+    const wayOut = usable ? `use ${replacement.id} instead` : 'GET /models lists the models that are served'
+    throw new DomainError('model_not_found', `Specified model not found: ${model.id} was retired; ${wayOut}.`, {
+      field: 'model',
+      ...(usable ? { facts: { replacementModelId: replacement.id } } : {}),
+    })
+  }
+
+  #unknown(name: string, type: ModelType): DomainError {
+    const shown = name.slice(0, 200)
+    const other = this.#models.get(name)
+    if (other !== undefined && other.type !== type) {
+      const message = `Specified model not found: ${shown} is of the type ${other.type}, and this endpoint needs ${type}.`
+      return new DomainError('model_not_found', message, { field: 'model' })
+    }
+    const known = this.list({ type, privacy: 'ALL' }).map((model) => model.id)
+    const suggestion = suggestModelName(name, known)
+    const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
+    return new DomainError(
+      'model_not_found',
+      `Specified model not found: ${shown}${hint || '.'} GET /models lists all.`,
+      {
+        field: 'model',
+        ...(suggestion === undefined ? {} : { facts: { suggestedModel: suggestion } }),
+      },
+    )
+  }
+}

@@ -1,0 +1,110 @@
+import type { UsageLine } from '../metering/hold.ts'
+import { parseUsdPerMillion, roundPicoToNano } from '../money.ts'
+import type { ModelPricing } from './model-definition.ts'
+
+/** Tokens of one request; cached and cache-writing tokens are part of the prompt. */
+export interface TokenUsage {
+  promptTokens: number
+  completionTokens: number
+  /** Read from the provider's cache. */
+  cachedTokens: number
+  /** Written to the provider's cache. */
+  cacheWriteTokens: number
+}
+
+export interface PricedUsage {
+  /** Their amounts add up to `amountNanoUsd` exactly. */
+  lines: UsageLine[]
+  amountNanoUsd: bigint
+}
+
+/** Pico-USD per token, which is the same number as micro-USD per million tokens. */
+interface TokenRates {
+  input: bigint
+  output: bigint
+  cacheRead: bigint
+  cacheWrite: bigint
+}
+
+/**
+ * Exact prices of a model's tokens. Rates are whole pico-USD; a request is multiplied first and rounded once, half up.
+ * Above `context_token_threshold` prompt tokens the extended rates apply to the whole request.
+ */
+export class TokenPricing {
+  readonly #base: TokenRates
+  readonly #extended: { threshold: number; rates: TokenRates } | undefined
+
+  constructor(pricing: ModelPricing) {
+    const free = { input: 0n, output: 0n, cacheRead: 0n, cacheWrite: 0n }
+    this.#base = readRates(pricing, free)
+    const { extended } = pricing
+    if (extended === undefined) return
+    this.#extended = { threshold: extended.context_token_threshold, rates: readRates(extended, this.#base) }
+  }
+
+  price(usage: TokenUsage): PricedUsage {
+    const rates = this.#ratesFor(usage.promptTokens)
+    const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens } = usage
+    return addUp([
+      { type: 'Input', units: promptTokens - cachedTokens - cacheWriteTokens, rate: rates.input },
+      { type: 'Cache Read', units: cachedTokens, rate: rates.cacheRead },
+      { type: 'Cache Write', units: cacheWriteTokens, rate: rates.cacheWrite },
+      { type: 'Output', units: completionTokens, rate: rates.output },
+    ])
+  }
+
+  /** The most that such a request can cost, rounded up: a prompt may turn out to be written to the cache, at a higher rate. */
+  worstCaseNanoUsd({ promptTokens, completionTokens }: { promptTokens: number; completionTokens: number }): bigint {
+    const worst = (rates: TokenRates): bigint =>
+      BigInt(promptTokens) * max(rates.input, rates.cacheRead, rates.cacheWrite) +
+      BigInt(completionTokens) * rates.output
+    // Below the threshold by our count may be above it by the provider's only within the margin that `promptTokens` holds.
+    const picoUsd = max(worst(this.#base), worst(this.#ratesFor(promptTokens)))
+    return (picoUsd + 999n) / 1_000n
+  }
+
+  /** Tokens that an amount buys at the dearest output rate; Infinity where output is free. */
+  completionTokensFor(amountNanoUsd: bigint): number {
+    const rate = max(this.#base.output, this.#extended?.rates.output ?? 0n)
+    return rate === 0n ? Number.POSITIVE_INFINITY : Number((amountNanoUsd * 1_000n) / rate)
+  }
+
+  #ratesFor(promptTokens: number): TokenRates {
+    const extended = this.#extended
+    return extended !== undefined && promptTokens > extended.threshold ? extended.rates : this.#base
+  }
+}
+
+/** Each line gets the difference of two rounded running totals, so that no rounding is lost between them. */
+function addUp(parts: readonly { type: string; units: number; rate: bigint }[]): PricedUsage {
+  const lines: UsageLine[] = []
+  let totalPicoUsd = 0n
+  let totalNanoUsd = 0n
+  for (const { type, units, rate } of parts) {
+    if (units <= 0) continue
+    totalPicoUsd += BigInt(units) * rate
+    const roundedNanoUsd = roundPicoToNano(totalPicoUsd)
+    lines.push({ type, units, amountNanoUsd: roundedNanoUsd - totalNanoUsd })
+    totalNanoUsd = roundedNanoUsd
+  }
+  return { lines, amountNanoUsd: totalNanoUsd }
+}
+
+function readRates(
+  pricing: Pick<ModelPricing, 'input' | 'output' | 'cache_input' | 'cache_write'>,
+  fallback: TokenRates,
+): TokenRates {
+  const rate = (price: { usd: number } | undefined): bigint | undefined =>
+    price === undefined ? undefined : parseUsdPerMillion(price.usd)
+  const input = rate(pricing.input) ?? fallback.input
+  return {
+    input,
+    output: rate(pricing.output) ?? fallback.output,
+    cacheRead: rate(pricing.cache_input) ?? input,
+    cacheWrite: rate(pricing.cache_write) ?? input,
+  }
+}
+
+function max(...amounts: readonly bigint[]): bigint {
+  return amounts.reduce((largest, amount) => (amount > largest ? amount : largest), 0n)
+}

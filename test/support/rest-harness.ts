@@ -1,0 +1,43 @@
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { mountRestFacade } from '../../rest-facade/mount.ts'
+import type { Route } from '../../rest-facade/route.ts'
+import type { Caller } from '../../server/domain/auth/caller.ts'
+import { createIdSource } from '../../server/domain/ids.ts'
+import type { Services } from '../../server/domain/services.ts'
+import { createFakeClock } from './fake-clock.ts'
+
+export interface RestHarness extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>/api/v1` */
+  baseUrl: string
+}
+
+/** Routes behind the real REST pipeline on a loopback port; every Bearer secret stands for `caller`. */
+export async function startRestHarness(
+  routes: readonly Route[],
+  { caller, ...services }: Partial<Services> & { caller: Caller },
+): Promise<RestHarness> {
+  const clock = createFakeClock()
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const defaults = {
+    serviceName: 'service',
+    version: '20260115.120000',
+    openAiErrors: false,
+    clock,
+    ids: createIdSource(clock),
+    log: silent,
+    abuseGuard: { assertNotBlocked: () => undefined, recordFailure: () => undefined },
+    auth: { authenticateKey: async () => caller },
+  }
+  const app = express()
+  mountRestFacade(app, routes, { ...defaults, ...services } as Services)
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
