@@ -51,10 +51,13 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
       }
       chunks.push(chunk)
     })
-    request.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
+    request.once('end', () =>
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+    )
     request.once('error', reject)
     request.once('close', () => {
-      if (!request.complete) reject(new DomainError('invalid_request', 'The request ended before its body was complete'))
+      if (!request.complete)
+        reject(new DomainError('invalid_request', 'The request ended before its body was complete'))
     })
   })
 }

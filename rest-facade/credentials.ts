@@ -18,7 +18,6 @@ export async function identify(request: IncomingMessage, access: Access, service
     )
   }
   const address = request.socket.remoteAddress ?? ''
-  services.abuseGuard.assertNotBlocked(`ip:${address}`)
   const caller = await authenticate(header, services, address)
   services.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
   if (access === 'admin') services.auth.requireAdmin(caller)
@@ -29,12 +28,18 @@ async function authenticate(header: string, services: Services, address: string)
   try {
     const secret = BEARER.exec(header)?.[1]
     if (secret === undefined) {
-      throw new DomainError('unauthenticated', 'Authentication failed: the Authorization header is not of the form "Bearer <API_KEY>"')
+      throw new DomainError(
+        'unauthenticated',
+        'Authentication failed: the Authorization header is not of the form "Bearer <API_KEY>"',
+      )
     }
     return await services.auth.authenticateKey(secret)
   } catch (error) {
-    // Whoever guesses keys blocks only the address that guesses, never the owner of a key.
-    if (error instanceof DomainError && error.code === 'unauthenticated') services.abuseGuard.recordFailure(`ip:${address}`)
+    // Whoever guesses keys blocks only wrong keys from his address, never the owner of a key behind the same address.
+    if (error instanceof DomainError && error.code === 'unauthenticated') {
+      services.abuseGuard.assertNotBlocked(`ip:${address}`)
+      services.abuseGuard.recordFailure(`ip:${address}`)
+    }
     throw error
   }
 }

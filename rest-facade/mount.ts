@@ -23,7 +23,10 @@ export function mountRestFacade(app: Express, routes: readonly Route[], services
     app.all(BASE_PATH + path, (request, response) => {
       response.setHeader('Allow', allowed.join(', '))
       const exchange = begin({ request, response, services })
-      exchange.json(405, { error: `${request.method} is not served here; use ${allowed.join(' or ')}`, code: 'METHOD_NOT_ALLOWED' })
+      exchange.json(405, {
+        error: `${request.method} is not served here; use ${allowed.join(' or ')}`,
+        code: 'METHOD_NOT_ALLOWED',
+      })
     })
   }
   app.use(BASE_PATH, (request: Request, response: Response) => {
@@ -42,7 +45,11 @@ interface Incoming {
 
 function begin(
   { request, response, services }: Incoming,
-  read: { caller: Caller | null; body: unknown; rawBody: Buffer; requestId?: string } = { caller: null, body: undefined, rawBody: EMPTY },
+  read: { caller: Caller | null; body: unknown; rawBody: Buffer; requestId?: string } = {
+    caller: null,
+    body: undefined,
+    rawBody: EMPTY,
+  },
 ): Exchange {
   const requestId = read.requestId ?? services.ids.requestId()
   response.setHeader('CF-RAY', requestId)
@@ -59,7 +66,8 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
     caller = await identify(request, route.access, services)
     const { raw, parsed } = await readRequestBody(request, route.body)
     exchange = begin(incoming, { caller, body: parsed, rawBody: raw, requestId })
-    if (caller !== null && (route.access === 'admin' || route.access === 'any_key')) await admitManagement(exchange, caller)
+    if (caller !== null && (route.access === 'admin' || route.access === 'any_key'))
+      await admitManagement(exchange, caller)
     await route.handler(exchange)
   } catch (error) {
     exchange ??= begin(incoming, { caller, body: undefined, rawBody: EMPTY, requestId })

@@ -20,7 +20,9 @@ export function mountHealth(app: Express, checks: readonly ReadinessCheck[], isD
     const ready = !isDraining() && parts.every((part) => part.ok || !part.required)
     response.status(ready ? 200 : 503).json({
       status: isDraining() ? 'draining' : ready ? 'ready' : 'unavailable',
-      checks: Object.fromEntries(parts.map((part) => [part.name, part.ok ? 'ok' : part.required ? 'failed' : 'degraded'])),
+      checks: Object.fromEntries(
+        parts.map((part) => [part.name, part.ok ? 'ok' : part.required ? 'failed' : 'degraded']),
+      ),
     })
   })
 }

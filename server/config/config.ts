@@ -18,6 +18,7 @@ export interface Config extends Sections {
   redis: { url: string } | null
   dataDir: string
   logLevel: LogLevel
+  production: boolean
   secrets: Secrets
   service: { name: string; publicUrl: string; version: string }
 }
@@ -59,6 +60,7 @@ function createConfig(file: ConfigFile, { env, secrets, clock }: ConfigParts): C
     redis: env.redisUrl === null ? null : { url: env.redisUrl },
     dataDir: env.dataDir,
     logLevel: env.logLevel,
+    production: env.production,
     secrets,
     service: {
       name: file.service.name,

@@ -1,5 +1,5 @@
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect, PostgresDialect } from 'kysely'
+import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Database } from './schema.ts'
 
@@ -44,4 +44,9 @@ export async function createEmbeddedDatabase(dataDir?: string, snapshot?: Blob):
   })
   const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) })
   return { db, close: () => db.destroy() }
+}
+
+/** Resolves when the database answers. */
+export async function pingDatabase(db: Kysely<Database>): Promise<void> {
+  await sql`select 1`.execute(db)
 }

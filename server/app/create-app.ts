@@ -1,0 +1,78 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { mountRestFacade } from '../../rest-facade/mount.ts'
+import { ROUTES } from '../../rest-facade/router.ts'
+import { createGraphqlServer } from '../../schema/server.ts'
+import { createTrpcMiddleware } from '../../schema/trpc/router.ts'
+import type { Config } from '../config/config.ts'
+import type { Services } from '../domain/services.ts'
+import { createServices } from './create-services.ts'
+import { drainHttp } from './drain.ts'
+import { mountHealth } from './health.ts'
+import { createHttpServer } from './http-server.ts'
+import { createInfrastructure, type InfrastructureOverrides } from './infrastructure.ts'
+import { readinessChecks } from './readiness.ts'
+
+export interface App {
+  /** Origin under which this process listens, such as `http://127.0.0.1:3000`. */
+  url: string
+  services: Services
+  /** Lets running requests finish, settles or releases every hold of this process, and closes what it opened. */
+  close: () => Promise<void>
+}
+
+/** Builds and starts one server process from its configuration; the only place that knows every part. */
+export async function createApp(config: Config, overrides: InfrastructureOverrides = {}): Promise<App> {
+  const infrastructure = await createInfrastructure(config, overrides)
+  const running = createServices(config, infrastructure)
+  await running.start()
+  const { services } = running
+  let draining = false
+
+  const graphql = createGraphqlServer({
+    services,
+    log: services.log,
+    isProduction: config.production,
+    allowedOrigins: [],
+  })
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  mountRestFacade(app, ROUTES, services)
+  mountHealth(app, readinessChecks(infrastructure), () => draining)
+  app.use('/graphql', (request, response) => {
+    // Express cuts the mount path off; the GraphQL server routes by the whole one.
+    request.url = request.originalUrl
+    graphql.handle(request, response)
+  })
+  app.use('/trpc', createTrpcMiddleware(services, config.secrets.operatorToken))
+
+  const server = createHttpServer(app)
+  server.on('upgrade', (request, socket, head) => {
+    if (request.url?.split('?')[0] === '/graphql' && !draining) graphql.handleUpgrade(request, socket, head)
+    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  })
+  const url = await listen(server, config.http)
+  let closed: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    draining = true
+    await graphql.close()
+    await drainHttp(server)
+    await running.stop()
+    await infrastructure.close()
+  }
+  return { url, services, close: () => (closed ??= close()) }
+}
+
+function listen(server: Server, { host, port }: { host: string; port: number }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address() as AddressInfo
+      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
+      resolve(`http://${name}:${address.port}`)
+    })
+  })
+}

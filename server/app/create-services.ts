@@ -1,0 +1,146 @@
+import type { Config } from '../config/config.ts'
+import { AccountRepository } from '../domain/accounts/account-repository.ts'
+import { AccountService } from '../domain/accounts/account-service.ts'
+import { ApiKeyIssuer } from '../domain/api-keys/api-key-issuer.ts'
+import { ApiKeyRepository } from '../domain/api-keys/api-key-repository.ts'
+import { toKeyPrefix } from '../domain/api-keys/api-key-secret.ts'
+import { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
+import { KeyEvents } from '../domain/api-keys/key-events.ts'
+import { LastUsedRecorder } from '../domain/api-keys/last-used-recorder.ts'
+import { AuthService } from '../domain/auth/auth-service.ts'
+import { BalanceFeed } from '../domain/ledger/balance-feed.ts'
+import { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
+import { LedgerRepository } from '../domain/ledger/ledger-repository.ts'
+import { LedgerService } from '../domain/ledger/ledger-service.ts'
+import { VerifyRepository } from '../domain/ledger/verify-repository.ts'
+import { HoldRepository } from '../domain/metering/hold-repository.ts'
+import { HoldSweeper } from '../domain/metering/hold-sweeper.ts'
+import { MeteringService } from '../domain/metering/metering-service.ts'
+import { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
+import { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
+import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
+import { refusalsInLog } from '../domain/rate-limits/refusal-log.ts'
+import type { Services } from '../domain/services.ts'
+import { createInferenceServices } from './create-inference.ts'
+import { createRpcService } from './create-rpc.ts'
+import type { Infrastructure } from './infrastructure.ts'
+
+export interface RunningServices {
+  services: Services
+  /** Takes the process's lease and its subscriptions; requests may be served only after it. */
+  start: () => Promise<void>
+  /** Waits for settlements in flight, then gives everything back. */
+  stop: () => Promise<void>
+}
+
+export function createServices(config: Config, infrastructure: Infrastructure): RunningServices {
+  const { clock, ids, log, db, pubSub, windows, wait } = infrastructure
+  const ratePlans = new RatePlans(config.limits)
+  const rateLimits = new RateLimitService({ store: windows, clock, refusals: refusalsInLog(log), pubSub })
+  const abuseGuard = new AbuseGuard({ limits: config.limits.abuse, clock, pubSub })
+  const money = createMoney({ ...infrastructure, rateLimits })
+  const keys = createKeys(config, { ...infrastructure, rateLimits, ratePlans })
+  const accounts = new AccountService({
+    accounts: new AccountRepository(db),
+    issuer: keys.issuer,
+    ledger: money.ledger,
+    balances: money.ledgerRepository,
+    events: keys.events,
+    clock,
+    ids,
+  })
+  const inference = createInferenceServices(config, { ...infrastructure, metering: money.metering, ratePlans })
+  const rpc = createRpcService(config, { clock, log, metering: money.metering, ratePlans })
+  const services: Services = {
+    serviceName: config.service.name,
+    version: config.service.version,
+    openAiErrors: config.errors.format === 'openai',
+    clock,
+    ids,
+    log,
+    accounts,
+    apiKeys: keys.apiKeys,
+    auth: keys.auth,
+    abuseGuard,
+    ratePlans,
+    rateLimits,
+    metering: money.metering,
+    ledger: money.ledger,
+    ...inference,
+    rpc: rpc.service,
+  }
+  return {
+    services,
+    start: async () => {
+      await Promise.all([money.sweeper.start(), money.balanceFeed.start(), keys.events.start(), abuseGuard.start()])
+    },
+    stop: async () => {
+      await money.metering.drained()
+      await Promise.all([money.sweeper.stop(), money.balanceFeed.stop(), keys.lastUsed.close()])
+      keys.auth.close()
+      await Promise.all([keys.events.close(), abuseGuard.close(), rpc.close()])
+    },
+  }
+}
+
+type MoneyParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'> & {
+  rateLimits: RateLimitService
+}
+
+function createMoney({ db, clock, ids, log, pubSub, wait, rateLimits }: MoneyParts) {
+  const processId = ids.uuid()
+  const holds = new HoldRepository(db)
+  const ledgerRepository = new LedgerRepository(db)
+  const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
+  const balanceFeed = new BalanceFeed({ pubSub, ledger: ledgerRepository, log })
+  const metering = new MeteringService({
+    holds,
+    rateLimiter: rateLimits,
+    diemAllowance,
+    balanceFeed,
+    clock,
+    ids,
+    processId,
+    wait,
+  })
+  const sweeper = new HoldSweeper({
+    holds,
+    settle: (item) => metering.settleItem(item),
+    released: (accountId) => balanceFeed.changed(accountId),
+    processId,
+    log,
+  })
+  const ledger = new LedgerService({
+    ledger: ledgerRepository,
+    verification: new VerifyRepository(db),
+    diemAllowance,
+    balanceFeed,
+    clock,
+    ids,
+  })
+  return { metering, sweeper, ledger, ledgerRepository, balanceFeed }
+}
+
+type KeyParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub'> & {
+  rateLimits: RateLimitService
+  ratePlans: RatePlans
+}
+
+function createKeys(config: Config, { db, clock, ids, log, pubSub, rateLimits, ratePlans }: KeyParts) {
+  const pepper = config.secrets.keyPepper
+  const repository = new ApiKeyRepository(db)
+  const events = new KeyEvents({ pubSub })
+  const lastUsed = new LastUsedRecorder({ repository, clock, log })
+  const issuer = new ApiKeyIssuer({ ids, clock, prefix: toKeyPrefix(config.service.name), pepper })
+  const auth = new AuthService({ repository, events, lastUsed, clock, pepper })
+  const apiKeys = new ApiKeyService({
+    repository,
+    issuer,
+    events,
+    ratePlans,
+    rateLimits,
+    clock,
+    activeKeysMax: config.limits.keys.activePerAccount,
+  })
+  return { events, lastUsed, issuer, auth, apiKeys }
+}

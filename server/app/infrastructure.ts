@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import type { Config } from '../config/config.ts'
+import { createEmbeddedDatabase, createPostgresDatabase } from '../db/database.ts'
+import { migrateToLatest } from '../db/migrate.ts'
+import type { Database } from '../db/schema.ts'
+import { type Clock, systemClock } from '../domain/clock.ts'
+import { createIdSource, type IdSource } from '../domain/ids.ts'
+import type { InferenceProvider } from '../domain/inference/provider.ts'
+import type { Log } from '../domain/log.ts'
+import type { PubSub } from '../domain/pub-sub.ts'
+import type { WindowStore } from '../domain/rate-limits/window-store.ts'
+import { createLog } from '../observability/log.ts'
+import { createStores } from '../store/create-stores.ts'
+import { createProviders } from '../upstream/inference/create-providers.ts'
+import { lockFolder } from './folder-lock.ts'
+
+/** Everything outside the domain that the services stand on; tests replace parts of it. */
+export interface Infrastructure {
+  clock: Clock
+  ids: IdSource
+  log: Log
+  db: Kysely<Database>
+  windows: WindowStore
+  pubSub: PubSub
+  providers: ReadonlyMap<string, InferenceProvider>
+  wait: (milliseconds: number) => Promise<void>
+  /** True when Redis is configured and does not answer. */
+  isStoreDegraded: () => boolean
+  close: () => Promise<void>
+}
+
+/** What a test may put in place of the real part; a database given here is migrated already and stays its owner's to close. */
+export type InfrastructureOverrides = Partial<
+  Pick<Infrastructure, 'clock' | 'ids' | 'log' | 'db' | 'providers' | 'wait'>
+>
+
+export async function createInfrastructure(
+  config: Config,
+  overrides: InfrastructureOverrides = {},
+): Promise<Infrastructure> {
+  const clock = overrides.clock ?? systemClock
+  const log = overrides.log ?? createLog(config.logLevel)
+  const database =
+    overrides.db === undefined ? await openDatabase(config, log) : { db: overrides.db, close: async () => {} }
+  const stores = await createStores({ redisUrl: config.redis?.url ?? null, log })
+  const providers = overrides.providers ?? createProviders(config.providers)
+  return {
+    clock,
+    log,
+    ids: overrides.ids ?? createIdSource(clock),
+    db: database.db,
+    windows: stores.windows,
+    pubSub: stores.pubSub,
+    providers,
+    wait: overrides.wait ?? ((milliseconds) => sleep(milliseconds)),
+    isStoreDegraded: stores.isDegraded,
+    close: async () => {
+      await Promise.all([...providers.values()].map((provider) => provider.close()))
+      await stores.close()
+      await database.close()
+    },
+  }
+}
+
+async function openDatabase(config: Config, log: Log): Promise<{ db: Kysely<Database>; close: () => Promise<void> }> {
+  if (config.database.kind === 'postgres') {
+    const handle = createPostgresDatabase(config.database.url, (error) =>
+      log.warn('an idle database connection was lost', { error }),
+    )
+    await migrateToLatest(handle.db)
+    return handle
+  }
+  const unlock = await lockFolder(config.database.dataDir)
+  const handle = await createEmbeddedDatabase(`${config.database.dataDir}/database`)
+  await migrateToLatest(handle.db)
+  return {
+    db: handle.db,
+    close: async () => {
+      await handle.close()
+      await unlock()
+    },
+  }
+}

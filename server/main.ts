@@ -1,0 +1,32 @@
+import { createApp } from './app/create-app.ts'
+import { createFirstAccount } from './app/first-start.ts'
+import { loadConfig } from './config/config.ts'
+import { readEnv } from './config/env.ts'
+import { ConfigError } from './config/problem.ts'
+
+try {
+  const config = await loadConfig(readEnv())
+  const app = await createApp(config)
+  console.log(`Sluice listens on ${app.url}`)
+  if (config.database.kind === 'embedded') {
+    const adminKey = await createFirstAccount(app.services)
+    if (adminKey !== undefined)
+      console.log(`admin key: ${adminKey}\n(shown once; it belongs to an account with 25 USD of sandbox credit)`)
+  }
+  const stop = (): void => {
+    // A second signal means that somebody does not want to wait.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+    app.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        app.services.log.error('shutdown failed', { error })
+        process.exit(1)
+      },
+    )
+  }
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+} catch (error) {
+  console.error(error instanceof ConfigError ? error.message : error)
+  process.exit(1)
+}

@@ -1,0 +1,62 @@
+import type { Log } from '../domain/log.ts'
+import type { PubSub } from '../domain/pub-sub.ts'
+import type { WindowStore } from '../domain/rate-limits/window-store.ts'
+import { FailoverWindowStore } from './failover-window-store.ts'
+import { MemoryPubSub } from './memory/memory-pub-sub.ts'
+import { MemoryWindowStore } from './memory/memory-window-store.ts'
+import { closeRedis, createRedis } from './redis/redis-client.ts'
+import { RedisPubSub } from './redis/redis-pub-sub.ts'
+import { RedisWindowStore } from './redis/redis-window-store.ts'
+
+export interface Stores {
+  windows: WindowStore
+  pubSub: PubSub
+  /** True while a configured Redis does not answer and this process limits by itself. */
+  isDegraded: () => boolean
+  close: () => Promise<void>
+}
+
+export interface StoreOptions {
+  /** Null: everything stays in this process. */
+  redisUrl: string | null
+  log: Log
+  /** Separates instances that share one Redis. */
+  keyPrefix?: string
+}
+
+export async function createStores({ redisUrl, log, keyPrefix = 'sluice' }: StoreOptions): Promise<Stores> {
+  if (redisUrl === null) return createMemoryStores(log)
+  const [client, subscriber] = await Promise.all([createRedis(redisUrl, log), createRedis(redisUrl, log)])
+  const windows = new FailoverWindowStore({
+    shared: new RedisWindowStore({ client, keyPrefix }),
+    local: new MemoryWindowStore(),
+    log,
+    countLoss: () => {},
+  })
+  const pubSub = new RedisPubSub({ publisher: client, subscriber, log, keyPrefix })
+  return {
+    windows,
+    pubSub,
+    isDegraded: () => windows.degraded,
+    close: async () => {
+      await pubSub.close()
+      await windows.close()
+      closeRedis(subscriber)
+      closeRedis(client)
+    },
+  }
+}
+
+function createMemoryStores(log: Log): Stores {
+  const windows = new MemoryWindowStore()
+  const pubSub = new MemoryPubSub(log)
+  return {
+    windows,
+    pubSub,
+    isDegraded: () => false,
+    close: async () => {
+      await pubSub.close()
+      await windows.close()
+    },
+  }
+}
