@@ -1,0 +1,15 @@
+import type { InferenceProvider } from '../../domain/inference/provider.ts'
+import { createOpenAiProvider, type OpenAiProviderOptions } from './openai-provider.ts'
+import { createSandboxProvider } from './sandbox/sandbox-provider.ts'
+
+export type ProviderSettings = ({ kind: 'openai' } & OpenAiProviderOptions) | { kind: 'sandbox'; id: string }
+
+/** The configured providers by id. */
+export function createProviders(settings: readonly ProviderSettings[]): Map<string, InferenceProvider> {
+  return new Map(
+    settings.map((entry) => [
+      entry.id,
+      entry.kind === 'openai' ? createOpenAiProvider(entry) : createSandboxProvider({ id: entry.id }),
+    ]),
+  )
+}
