@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { createDefaultFile } from './default-file.ts'
-import type { Env, LogLevel } from './env.ts'
+import { type Env, type EnvSurvey, type InterpolationSource, type LogLevel, surveyEnv } from './env.ts'
 import { parseConfigFile } from './file/parse-file.ts'
 import { ConfigFile } from './file/schema.ts'
 import { LOCAL_MODEL_PORTS, type ProbeLocalModels, probeLocalModels } from './local-models.ts'
@@ -32,10 +32,26 @@ export interface LoadConfigOptions {
   defaultPath?: string
 }
 
+/** The configuration of this process, or one `ConfigError` that lists all problems of environment and file. */
+export function loadConfigFromEnvironment(
+  source?: InterpolationSource,
+  options: LoadConfigOptions = {},
+): Promise<Config> {
+  return load(surveyEnv(source), options)
+}
+
 /** Builds the configuration from the environment and the file, or throws one `ConfigError` that lists all problems. */
-export async function loadConfig(env: Env, options: LoadConfigOptions = {}): Promise<Config> {
+export function loadConfig(env: Env, options: LoadConfigOptions = {}): Promise<Config> {
+  return load({ env, problems: [] }, options)
+}
+
+async function load({ env, problems: envProblems }: EnvSurvey, options: LoadConfigOptions): Promise<Config> {
   const loaded = await loadFile(env, options)
-  const problems = [...findMissingSecrets(env), ...(loaded.kind === 'invalid' ? loaded.problems : [])]
+  const problems = [
+    ...envProblems,
+    ...findMissingSecrets(env, envProblems),
+    ...(loaded.kind === 'invalid' ? loaded.problems : []),
+  ]
   if (loaded.kind === 'invalid' || problems.length > 0) throw new ConfigError(problems)
   const secrets = {
     operatorToken: env.operatorToken ?? (await readOrCreateSecret(env.dataDir, 'operatorToken')),
@@ -106,13 +122,12 @@ async function readTextIfPresent(path: string): Promise<string | undefined> {
 }
 
 /** Machines that share a database must share its secrets, so none of them may make up its own. */
-function findMissingSecrets(env: Env): string[] {
+function findMissingSecrets(env: Env, reported: readonly string[]): string[] {
   if (!env.production || env.databaseUrl === null) return []
   const reason = 'must be set when NODE_ENV is production and DATABASE_URL is set; `openssl rand -base64 32` makes one'
-  return [
-    ...(env.operatorToken === null ? [`SLUICE_OPERATOR_TOKEN: ${reason}`] : []),
-    ...(env.keyPepper === null ? [`SLUICE_KEY_PEPPER: ${reason}`] : []),
-  ]
+  return Object.entries({ SLUICE_OPERATOR_TOKEN: env.operatorToken, SLUICE_KEY_PEPPER: env.keyPepper })
+    .filter(([name, value]) => value === null && !reported.some((problem) => problem.startsWith(name)))
+    .map(([name]) => `${name}: ${reason}`)
 }
 
 /** `<YYYYMMDD>.<HHMMSS>` in UTC. */

@@ -58,15 +58,31 @@ export interface Env {
   interpolationSource: InterpolationSource
 }
 
-/** Reads the environment, or throws one `ConfigError` that lists every variable at fault. An empty variable counts as not set. */
+/** The environment as far as it is sound; a variable at fault has its default and stands in `problems`. */
+export interface EnvSurvey {
+  env: Env
+  problems: string[]
+}
+
+/** Reads the environment, or throws one `ConfigError` that lists every variable at fault. */
 export function readEnv(source: InterpolationSource = process.env): Env {
-  const parsed = Variables.safeParse(
-    Object.fromEntries(ENV_VARIABLES.map((name) => [name, source[name]?.trim() || undefined])),
-  )
-  if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`))
+  const { env, problems } = surveyEnv(source)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return env
+}
+
+/** An empty variable counts as not set. */
+export function surveyEnv(source: InterpolationSource = process.env): EnvSurvey {
+  const given = Object.fromEntries(ENV_VARIABLES.map((name) => [name, source[name]?.trim() || undefined]))
+  const issues = Variables.safeParse(given).error?.issues ?? []
+  const sound = { ...given, ...Object.fromEntries(issues.map(({ path: [name] }) => [name, undefined])) }
+  return {
+    env: toEnv(Variables.parse(sound), source),
+    problems: issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
   }
-  const variables = parsed.data
+}
+
+function toEnv(variables: z.output<typeof Variables>, source: InterpolationSource): Env {
   return {
     http: { host: variables.HOST, port: variables.PORT },
     databaseUrl: variables.DATABASE_URL ?? null,

@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Config, loadConfig } from '../../../server/config/config.ts'
-import { readEnv } from '../../../server/config/env.ts'
+import { type Config, loadConfigFromEnvironment } from '../../../server/config/config.ts'
 import type { ProbeLocalModels } from '../../../server/config/local-models.ts'
 
 const SECRETS = { SLUICE_OPERATOR_TOKEN: 'operator-token-for-tests', SLUICE_KEY_PEPPER: 'key-pepper-for-tests-only' }
@@ -17,11 +16,10 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 const load = (variables: Record<string, string> = {}, probe = nobody): Promise<Config> =>
-  loadConfig(readEnv({ SLUICE_DATA_DIR: join(folder, 'data'), ...variables }), {
-    clock,
-    probe,
-    defaultPath: join(folder, 'sluice.yaml'),
-  })
+  loadConfigFromEnvironment(
+    { SLUICE_DATA_DIR: join(folder, 'data'), ...variables },
+    { clock, probe, defaultPath: join(folder, 'sluice.yaml') },
+  )
 
 describe('without a configuration file', () => {
   it('starts embedded, with the sandbox models under the names that SDK examples use', async () => {
@@ -118,10 +116,17 @@ describe('secrets', () => {
     await expect(stat(join(folder, 'data'))).rejects.toThrow(/ENOENT/)
   })
 
-  it('must be set in production on a shared database, and are reported together with the faults of the file', async () => {
+  it('must be set in production on a shared database, and are reported together with other variables and the file', async () => {
     await writeFile(join(folder, 'sluice.yaml'), 'providers: 7')
-    const start = load({ NODE_ENV: 'production', DATABASE_URL: 'postgres://db.example/sluice' })
-    await expect(start).rejects.toThrow(/3 problems:\n.*SLUICE_OPERATOR_TOKEN.*\n.*SLUICE_KEY_PEPPER.*\n.*providers: /)
+    const start = load({
+      NODE_ENV: 'production',
+      DATABASE_URL: 'postgres://db.example/sluice',
+      PORT: 'x',
+      SLUICE_KEY_PEPPER: 'x',
+    })
+    await expect(start).rejects.toThrow(
+      /4 problems:\n.*PORT.*\n.*SLUICE_KEY_PEPPER: must have.*\n.*SLUICE_OPERATOR_TOKEN.*\n.*providers: /,
+    )
   })
 
   it('may be generated in production on an embedded database, and elsewhere on a shared one', async () => {
