@@ -4,7 +4,10 @@ export interface WindowCharge {
   key: string
   limit: number
   windowSeconds: number
-  /** How many equal slices the window is counted in; 61 for a minute keeps every 60 s span within the limit. */
+  /**
+   * How many equal slices the window is counted in, one of them in progress: 61 for a minute. More are more exact for
+   * bursts; none ever lets a span of the window exceed the limit.
+   */
   buckets: number
   /** What this request takes: 1 for a request, the estimate for tokens, the price for credits. A whole number. */
   weight: number

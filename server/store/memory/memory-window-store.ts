@@ -1,17 +1,11 @@
 import type { WindowCharge, WindowDecision, WindowState, WindowStore } from '../../domain/rate-limits/window-store.ts'
-import { bucketMs } from '../window-buckets.ts'
 import { SlidingWindow } from './sliding-window.ts'
 
 const SWEEP_SIZE_MIN = 1_024
 
-interface Entry {
-  window: SlidingWindow
-  bucketMs: number
-}
-
 /** Rate windows of one process. The caller's clock is the only one; idle windows are dropped as the map grows. */
 export class MemoryWindowStore implements WindowStore {
-  readonly #entries = new Map<string, Entry>()
+  readonly #windows = new Map<string, SlidingWindow>()
   #sweepAtSize = SWEEP_SIZE_MIN
 
   consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
@@ -20,8 +14,9 @@ export class MemoryWindowStore implements WindowStore {
     let retryAtMs: number | null = null
     const states = charges.map((charge, index) => {
       const state = this.#stateAt(charge, atMs)
-      if (charge.weight <= charge.limit - this.#sumAt(charge, atMs)) return state
-      const fitsAtMs = this.#fitsAtMs(charge, atMs)
+      const excess = this.#sumAt(charge, atMs) + charge.weight - charge.limit
+      if (excess <= 0) return state
+      const fitsAtMs = this.#fitsAtMs(charge, excess, atMs)
       // A weight above its limit never fits, which outlasts every other refusal.
       if (refusedBy === null || (retryAtMs !== null && (fitsAtMs === null || fitsAtMs > retryAtMs))) {
         refusedBy = index
@@ -37,10 +32,7 @@ export class MemoryWindowStore implements WindowStore {
   }
 
   adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
-    for (const { charge, delta } of charges) {
-      const entry = this.#entries.get(charge.key)
-      entry?.window.adjust(Math.floor(consumedAtMs / entry.bucketMs), delta)
-    }
+    for (const { charge, delta } of charges) this.#windows.get(charge.key)?.adjust(consumedAtMs, delta)
     return Promise.resolve()
   }
 
@@ -50,7 +42,7 @@ export class MemoryWindowStore implements WindowStore {
   }
 
   close(): Promise<void> {
-    this.#entries.clear()
+    this.#windows.clear()
     return Promise.resolve()
   }
 
@@ -58,52 +50,44 @@ export class MemoryWindowStore implements WindowStore {
   #effectiveMs(charges: readonly WindowCharge[], nowMs: number): number {
     let atMs = nowMs
     for (const { key, windowSeconds } of charges) {
-      const entry = this.#entries.get(key)
-      if (!entry) continue
-      const newestMs = entry.window.newest * entry.bucketMs
+      const window = this.#windows.get(key)
+      if (!window) continue
       // A clock that was set back by more than the window would otherwise freeze the window until it catches up.
-      if (newestMs - nowMs > windowSeconds * 1000) entry.window.rebase(Math.floor(nowMs / entry.bucketMs))
-      else atMs = Math.max(atMs, newestMs)
+      if (window.newestMs - nowMs > windowSeconds * 1000) window.rebase(nowMs)
+      atMs = Math.max(atMs, window.newestMs)
     }
     return atMs
   }
 
   #sumAt(charge: WindowCharge, atMs: number): number {
-    const entry = this.#entries.get(charge.key)
-    return entry ? entry.window.sumAt(Math.floor(atMs / entry.bucketMs)) : 0
+    return this.#windows.get(charge.key)?.sumAt(atMs) ?? 0
   }
 
   #stateAt(charge: WindowCharge, atMs: number): WindowState {
-    const sum = this.#sumAt(charge, atMs)
-    const entry = this.#entries.get(charge.key)
-    const emptyAtMs = entry && sum > 0 ? (entry.window.newest + charge.buckets) * entry.bucketMs : atMs
-    return { limit: charge.limit, remaining: Math.max(0, charge.limit - sum), resetAtMs: emptyAtMs }
+    const window = this.#windows.get(charge.key)
+    const sum = window?.sumAt(atMs) ?? 0
+    const resetAtMs = window && sum > 0 ? window.emptyAtMs : atMs
+    return { limit: charge.limit, remaining: Math.max(0, charge.limit - sum), resetAtMs }
   }
 
-  #fitsAtMs(charge: WindowCharge, atMs: number): number | null {
-    const entry = this.#entries.get(charge.key)
-    if (!entry || charge.weight > charge.limit) return null
-    const bucket = Math.floor(atMs / entry.bucketMs)
-    const excess = entry.window.sumAt(bucket) + charge.weight - charge.limit
-    return entry.window.freedAt(excess, bucket) * entry.bucketMs
+  #fitsAtMs(charge: WindowCharge, excess: number, atMs: number): number | null {
+    const window = this.#windows.get(charge.key)
+    return window && charge.weight <= charge.limit ? window.freedAtMs(excess, atMs) : null
   }
 
   #add(charge: WindowCharge, atMs: number): void {
-    let entry = this.#entries.get(charge.key)
-    if (!entry) {
-      const width = bucketMs(charge)
-      entry = { window: new SlidingWindow(charge.buckets, Math.floor(atMs / width)), bucketMs: width }
-      this.#entries.set(charge.key, entry)
-      if (this.#entries.size >= this.#sweepAtSize) this.#sweep(atMs)
+    let window = this.#windows.get(charge.key)
+    if (!window) {
+      window = new SlidingWindow({ windowMs: charge.windowSeconds * 1000, buckets: charge.buckets }, atMs)
+      this.#windows.set(charge.key, window)
+      if (this.#windows.size >= this.#sweepAtSize) this.#sweep(atMs)
     }
-    entry.window.add(Math.floor(atMs / entry.bucketMs), charge.weight)
+    window.add(atMs, charge.weight)
   }
 
   /** Drops empty windows; waiting for the map to double keeps the cost per request constant. */
   #sweep(atMs: number): void {
-    for (const [key, { window, bucketMs }] of this.#entries) {
-      if (window.isEmptyAt(Math.floor(atMs / bucketMs))) this.#entries.delete(key)
-    }
-    this.#sweepAtSize = Math.max(SWEEP_SIZE_MIN, this.#entries.size * 2)
+    for (const [key, window] of this.#windows) if (atMs >= window.emptyAtMs) this.#windows.delete(key)
+    this.#sweepAtSize = Math.max(SWEEP_SIZE_MIN, this.#windows.size * 2)
   }
 }

@@ -1,79 +1,109 @@
-/** Counts of one window in a ring of buckets; bucket numbers are instants divided by the bucket's width. */
+/**
+ * Counts of one window in a ring of buckets. A bucket counts as a whole until its latest booking has left the window:
+ * never more than the limit in any span, and exact where bookings are rarer than buckets.
+ */
 export class SlidingWindow {
+  readonly #windowMs: number
+  readonly #bucketMs: number
   readonly #counts: Float64Array
-  #newest: number
+  /** Latest booking of each bucket. */
+  readonly #latestMs: Float64Array
   #sum = 0
+  #newestMs: number
 
-  constructor(buckets: number, newest: number) {
-    this.#counts = new Float64Array(buckets)
-    this.#newest = newest
+  constructor(shape: { windowMs: number; buckets: number }, nowMs: number) {
+    this.#windowMs = shape.windowMs
+    // All buckets but the one in progress fill the window.
+    this.#bucketMs = Math.ceil(shape.windowMs / (shape.buckets - 1))
+    this.#counts = new Float64Array(shape.buckets)
+    this.#latestMs = new Float64Array(shape.buckets).fill(-1)
+    this.#newestMs = nowMs
   }
 
-  /** Bucket of the latest consumption. */
-  get newest(): number {
-    return this.#newest
+  /** Instant of the latest booking. */
+  get newestMs(): number {
+    return this.#newestMs
   }
 
-  isEmptyAt(bucket: number): boolean {
-    return bucket >= this.#newest + this.#counts.length
+  /** From here on nothing counts. */
+  get emptyAtMs(): number {
+    return this.#newestMs + this.#windowMs
   }
 
-  /** What still counts at `bucket`, which is not before the newest. */
-  sumAt(bucket: number): number {
+  /** What still counts at `atMs`, which is not before the latest booking. */
+  sumAt(atMs: number): number {
+    if (atMs >= this.emptyAtMs) return 0
     let sum = this.#sum
-    for (let expired = this.#oldest(); expired <= this.#lastExpiredAt(bucket); expired += 1) sum -= this.#at(expired)
+    this.#eachExpired(atMs, (slot) => {
+      sum -= this.#counts[slot] ?? 0
+    })
     return sum
   }
 
-  add(bucket: number, weight: number): void {
-    const last = this.#lastExpiredAt(bucket)
-    for (let expired = this.#oldest(); expired <= last; expired += 1) this.#take(expired, this.#at(expired))
-    this.#newest = bucket
-    this.#take(bucket, -weight)
+  add(atMs: number, weight: number): void {
+    this.#eachExpired(atMs, (slot) => {
+      this.#sum -= this.#counts[slot] ?? 0
+      this.#counts[slot] = 0
+      this.#latestMs[slot] = -1
+    })
+    const slot = this.#slotOf(this.#bucketOf(atMs))
+    this.#counts[slot] = (this.#counts[slot] ?? 0) + weight
+    this.#latestMs[slot] = atMs
+    this.#sum += weight
+    this.#newestMs = atMs
   }
 
   /** Changes a bucket that is still counted; what it would lack below zero is not taken. */
-  adjust(bucket: number, delta: number): void {
-    if (bucket < this.#oldest() || bucket > this.#newest) return
-    this.#take(bucket, -Math.max(delta, -this.#at(bucket)))
+  adjust(atMs: number, delta: number): void {
+    const bucket = this.#bucketOf(atMs)
+    const slot = this.#slotOf(bucket)
+    if (this.#bucketOf(this.#latestMs[slot] ?? -1) !== bucket) return
+    const count = this.#counts[slot] ?? 0
+    const change = Math.max(delta, -count)
+    this.#counts[slot] = count + change
+    this.#sum += change
   }
 
-  /** First bucket number at which `excess` of what counts at `bucket` has left the window. */
-  freedAt(excess: number, bucket: number): number {
+  /** First instant at which `excess` of what counts at `atMs` has left the window. */
+  freedAtMs(excess: number, atMs: number): number {
     let freed = 0
-    for (let leaving = bucket - this.#counts.length + 1; leaving < this.#newest; leaving += 1) {
-      if (leaving >= this.#oldest()) freed += this.#at(leaving)
-      if (freed >= excess) return leaving + this.#counts.length
+    for (let bucket = this.#oldest(); bucket <= this.#bucketOf(this.#newestMs); bucket += 1) {
+      const slot = this.#slotOf(bucket)
+      const leavesAtMs = (this.#latestMs[slot] ?? -1) + this.#windowMs
+      if (leavesAtMs > atMs) freed += this.#counts[slot] ?? 0
+      if (freed >= excess) return leavesAtMs
     }
-    return this.#newest + this.#counts.length
+    return this.emptyAtMs
   }
 
-  /** Books everything that counts into `bucket`, after the clock fell back by more than the window. */
-  rebase(bucket: number): void {
+  /** Books everything that counts at `nowMs`, after the clock fell back by more than the window. */
+  rebase(nowMs: number): void {
     const sum = this.#sum
     this.#counts.fill(0)
-    this.#newest = bucket
-    this.#counts[this.#slot(bucket)] = sum
+    this.#latestMs.fill(-1)
+    this.#sum = 0
+    this.add(nowMs, sum)
+  }
+
+  /** Only buckets a whole window behind can have expired; none of the later ones needs a look. */
+  #eachExpired(atMs: number, visit: (slot: number) => void): void {
+    const spanned = Math.floor(this.#windowMs / this.#bucketMs)
+    const last = Math.min(this.#bucketOf(this.#newestMs), this.#bucketOf(atMs) - spanned)
+    for (let bucket = this.#oldest(); bucket <= last; bucket += 1) {
+      const slot = this.#slotOf(bucket)
+      if ((this.#latestMs[slot] ?? -1) + this.#windowMs <= atMs) visit(slot)
+    }
   }
 
   #oldest(): number {
-    return this.#newest - this.#counts.length + 1
+    return this.#bucketOf(this.#newestMs) - this.#counts.length + 1
   }
 
-  #lastExpiredAt(bucket: number): number {
-    return Math.min(bucket - this.#counts.length, this.#newest)
+  #bucketOf(atMs: number): number {
+    return Math.floor(atMs / this.#bucketMs)
   }
 
-  #slot(bucket: number): number {
+  #slotOf(bucket: number): number {
     return bucket % this.#counts.length
-  }
-
-  #at(bucket: number): number {
-    return this.#counts[this.#slot(bucket)] ?? 0
-  }
-
-  #take(bucket: number, amount: number): void {
-    this.#counts[this.#slot(bucket)] = this.#at(bucket) - amount
-    this.#sum -= amount
   }
 }

@@ -1,5 +1,4 @@
 import type { WindowCharge, WindowDecision, WindowState, WindowStore } from '../../domain/rate-limits/window-store.ts'
-import { bucketMs } from '../window-buckets.ts'
 import type { RedisClient } from './redis-client.ts'
 
 /** Layout of the stored hashes; a new layout takes a new version, so that two releases can run side by side. */
@@ -43,7 +42,7 @@ export class RedisWindowStore implements WindowStore {
 
   async adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
     const args = [String(consumedAtMs)]
-    for (const { charge, delta } of charges) args.push(String(bucketMs(charge)), String(charge.buckets), String(delta))
+    for (const { charge, delta } of charges) args.push(windowMs(charge), String(charge.buckets), String(delta))
     await this.#client.adjustWindows(this.#keys(charges.map(({ charge }) => charge)), args)
   }
 
@@ -68,9 +67,13 @@ export class RedisWindowStore implements WindowStore {
 function argumentsOf(charges: readonly WindowCharge[], nowMs: number): string[] {
   const args = [String(Math.floor(nowMs))]
   for (const charge of charges) {
-    args.push(String(charge.limit), String(bucketMs(charge)), String(charge.buckets), String(charge.weight))
+    args.push(String(charge.limit), windowMs(charge), String(charge.buckets), String(charge.weight))
   }
   return args
+}
+
+function windowMs(charge: WindowCharge): string {
+  return String(charge.windowSeconds * 1000)
 }
 
 function statesOf(charges: readonly WindowCharge[], reply: number[]): WindowState[] {
