@@ -16,6 +16,8 @@ export interface ProviderServerOptions {
   port?: number
   /** Content deltas of a stream; 20 make 23 events with role, finish and usage. */
   contentChunks?: number
+  /** Sends each event in a turn of its own, as a model does; otherwise all leave in one write. */
+  spread?: boolean
   /** Off in benchmarks, where requests are not parsed beyond what the answer needs. */
   record?: boolean
 }
@@ -53,7 +55,7 @@ function buildReplies(contentChunks: number): Replies {
  * (`provider-faults.ts` lists them), so that any client can trigger it through whatever stands in between.
  */
 export async function startProviderServer(options: ProviderServerOptions = {}): Promise<ProviderServer> {
-  const { port = 0, contentChunks = 20, record = true } = options
+  const { port = 0, contentChunks = 20, record = true, spread = false } = options
   const replies = buildReplies(contentChunks)
   const requests: RecordedRequest[] = []
   let standing: { name: string; times: number } | undefined
@@ -75,7 +77,7 @@ export async function startProviderServer(options: ProviderServerOptions = {}): 
     if (fault !== undefined) findFault(fault)(response, { stream, usage })
     else if (request.url?.endsWith('/models') === true) sendJson(response, MODELS_JSON)
     else if (request.url?.endsWith('/embeddings') === true) sendJson(response, embeddingsReply(text))
-    else if (stream) sendStream(response, usage ? replies.withUsage : replies.withoutUsage)
+    else if (stream) sendStream(response, usage ? replies.withUsage : replies.withoutUsage, spread)
     else sendJson(response, replies.json)
   }
 
@@ -102,10 +104,23 @@ export async function startProviderServer(options: ProviderServerOptions = {}): 
   }
 }
 
-function sendStream(response: ServerResponse, frames: readonly Buffer[]): void {
+function sendStream(response: ServerResponse, frames: readonly Buffer[], spread: boolean): void {
   response.writeHead(200, STREAM_HEAD)
+  if (spread) {
+    sendSpread(response, frames, 0)
+    return
+  }
   for (const frame of frames) response.write(frame)
   response.end()
+}
+
+function sendSpread(response: ServerResponse, frames: readonly Buffer[], at: number): void {
+  if (at === frames.length || response.destroyed) {
+    response.end()
+    return
+  }
+  response.write(frames[at])
+  setImmediate(() => sendSpread(response, frames, at + 1))
 }
 
 function recordRequest(request: IncomingMessage, response: ServerResponse, text: string): RecordedRequest {
@@ -128,10 +143,13 @@ function embeddingsReply(text: string): string {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { port: { type: 'string' }, chunks: { type: 'string' } } })
+  const { values } = parseArgs({
+    options: { port: { type: 'string' }, chunks: { type: 'string' }, spread: { type: 'boolean' } },
+  })
   const server = await startProviderServer({
     port: Number(values.port ?? 9_000),
     contentChunks: Number(values.chunks ?? 20),
+    spread: values.spread ?? false,
     record: false,
   })
   console.log(`provider server listens at ${server.url}`)

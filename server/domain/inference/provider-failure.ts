@@ -5,6 +5,8 @@ import { readUpstreamError, saysContextOverflow } from './upstream-message.ts'
 const MAX_ERROR_BODY_BYTES = 65_536
 const DEFAULT_RETRY_AFTER_SECONDS = 30
 const MAX_RETRY_AFTER_SECONDS = 3_600
+/** Shorter model names could be parts of ordinary words. */
+const MIN_NAME_CHARACTERS = 4
 
 /** Statuses that blame the request itself: another provider would say the same, so the answer passes to the caller. */
 const REJECTIONS = new Set([400, 404, 413, 422])
@@ -16,21 +18,33 @@ export interface ProviderFailure {
   failover: boolean
   /** As the provider's circuit breaker counts it; overload and refusals come from living providers. */
   healthy: boolean
+  /** Of the provider's answer, for the log; undefined where none arrived. */
+  status?: number
+}
+
+export interface AskedFor {
+  stream: boolean
+  /** The provider's own name of the model, which its messages use. */
+  providerModel: string
+  /** The name that the caller knows. */
+  modelId: string
 }
 
 /** Judges a response head. Undefined means usable; otherwise the body has been read (bounded) and let go. */
-export async function judgeResponse(response: ProviderResponse, stream: boolean): Promise<ProviderFailure | undefined> {
+export async function judgeResponse(response: ProviderResponse, asked: AskedFor): Promise<ProviderFailure | undefined> {
   const { status } = response
   if (status >= 200 && status < 300) {
-    if (isExpectedType(response.contentType, stream)) return undefined
+    if (isExpectedType(response.contentType, asked.stream)) return undefined
     await readBounded(response.body, 0)
-    return brokenProvider('The model provider answered in an unknown format. Try again, or choose another model.')
+    const message = 'The model provider answered in an unknown format. Try again, or choose another model.'
+    return { ...brokenProvider(message), status }
   }
   const body = await readBounded(response.body, MAX_ERROR_BODY_BYTES)
-  if (REJECTIONS.has(status)) return { error: rejection(status, body), failover: false, healthy: true }
-  if (status === 429) return { error: overload(response.retryAfterSeconds), failover: true, healthy: true }
-  if (status === 408 || status === 504) return { error: timeoutError(), failover: true, healthy: false }
-  return brokenProvider('The model provider failed to answer. Try again, or choose another model.')
+  if (REJECTIONS.has(status)) return { error: rejection(status, body, asked), failover: false, healthy: true, status }
+  if (status === 429) return { error: overload(response.retryAfterSeconds), failover: true, healthy: true, status }
+  if (status === 408 || status === 504) return { error: timeoutError(), failover: true, healthy: false, status }
+  const message = 'The model provider failed to answer. Try again, or choose another model.'
+  return { ...brokenProvider(message), status }
 }
 
 /** Judges a rejected `send`: no response head arrived. */
@@ -57,13 +71,14 @@ function overload(retryAfterSeconds: number | undefined): DomainError {
   })
 }
 
-function rejection(status: number, body: string): DomainError {
+function rejection(status: number, body: string, { providerModel, modelId }: AskedFor): DomainError {
   const reason = readUpstreamError(body)
   if (status === 400 && saysContextOverflow(reason)) {
     const message = reason.message ?? "The messages do not fit the model's context. Shorten them or lower max_tokens."
     return new DomainError('context_length_exceeded', message, { field: 'messages', upstreamStatus: status })
   }
-  const message = reason.message ?? `The model provider rejected the request with status ${status}.`
+  const words = reason.message ?? `The model provider rejected the request with status ${status}.`
+  const message = providerModel.length < MIN_NAME_CHARACTERS ? words : words.replaceAll(providerModel, modelId)
   return new DomainError('upstream_rejected', message, { upstreamStatus: status })
 }
 

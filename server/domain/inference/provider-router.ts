@@ -23,7 +23,12 @@ export interface RoutedResponse {
 interface Candidate {
   provider: InferenceProvider
   /** The provider's own name of the model. */
-  model: string
+  providerModel: string
+}
+
+interface Asked {
+  model: ModelDefinition
+  request: RoutedRequest
 }
 
 type Attempt =
@@ -63,7 +68,7 @@ export class ProviderRouter {
     let last: ProviderFailure | undefined
     for (const candidate of candidates) {
       const breaker = this.#breakers.get(candidate.provider.id)
-      const attempt = await breaker?.run(() => this.#attempt(candidate, request))
+      const attempt = await breaker?.run(() => this.#attempt(candidate, { model, request }))
       if (attempt === undefined) continue
       if (attempt.response !== undefined) return routed(candidate, attempt.response, retries)
       last = attempt.failure
@@ -76,36 +81,42 @@ export class ProviderRouter {
     if (first === undefined) {
       throw new DomainError('unavailable', `No provider of the model ${model.id} is configured. Choose another model.`)
     }
-    const attempt = await this.#attempt(first, request)
+    const attempt = await this.#attempt(first, { model, request })
     if (attempt.response !== undefined) return routed(first, attempt.response, 0)
     throw attempt.failure.error
   }
 
-  async #attempt({ provider, model }: Candidate, request: RoutedRequest): Promise<Attempt> {
+  async #attempt({ provider, providerModel }: Candidate, { model, request }: Asked): Promise<Attempt> {
     const { operation, signal } = request
     let response: ProviderResponse
     try {
-      response = await provider.send({ operation, body: { ...request.body, model }, signal })
+      response = await provider.send({ operation, body: { ...request.body, model: providerModel }, signal })
     } catch (error) {
       if (signal.aborted) throw error
       const failure = judgeRejection(error)
       return { healthy: failure.healthy, failure }
     }
-    const failure = await judgeResponse(response, request.body['stream'] === true)
+    const stream = request.body['stream'] === true
+    const failure = await judgeResponse(response, { stream, providerModel, modelId: model.id })
     if (failure === undefined) return { healthy: true, response }
     signal.throwIfAborted()
     return { healthy: failure.healthy, failure }
   }
 
   #logFailure(failure: ProviderFailure, { candidate, model }: { candidate: Candidate; model: ModelDefinition }): void {
-    const facts = { providerId: candidate.provider.id, modelId: model.id, code: failure.error.code }
-    this.#log.warn('model provider failed', { ...facts, cause: failure.error.cause })
+    const facts = {
+      providerId: candidate.provider.id,
+      modelId: model.id,
+      code: failure.error.code,
+      status: failure.status,
+    }
+    this.#log.warn('model provider failed', { ...facts, error: failure.error.cause })
   }
 
   #candidates(model: ModelDefinition): Candidate[] {
     return model.providers.flatMap((entry) => {
       const provider = this.#providers.get(entry.id)
-      return provider === undefined ? [] : [{ provider, model: entry.model }]
+      return provider === undefined ? [] : [{ provider, providerModel: entry.model }]
     })
   }
 }

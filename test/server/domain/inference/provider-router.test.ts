@@ -155,6 +155,11 @@ describe('after the last provider failed', () => {
     expect(error).toMatchObject(expected)
   })
 
+  test("a message that names the provider's model says the one that the caller knows", async () => {
+    const { send } = setUp([status(404, 'The model `p0/llama` does not exist')])
+    await expect(send()).rejects.toMatchObject({ message: 'The model `llama` does not exist' })
+  })
+
   test.each([
     [status(400, "This model's maximum context length is 4096 tokens.")],
     [{ status: 400, body: '{"error":{"message":"too big","code":"context_length_exceeded"}}' }],
