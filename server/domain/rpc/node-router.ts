@@ -1,0 +1,138 @@
+import { DomainError } from '../errors.ts'
+import type { CircuitBreaker } from '../inference/circuit-breaker.ts'
+import type { Log } from '../log.ts'
+import type { NodeAnswer, RpcNode } from './rpc-node.ts'
+
+export interface NodeRequest {
+  network: string
+  body: Buffer
+  /** True when the body changes a chain: then no second node ever sees it. */
+  write: boolean
+  signal: AbortSignal
+}
+
+/** Reads of an answer what it takes to use it; undefined when it is not an answer to JSON-RPC. */
+export type AnswerReader<T> = (answer: NodeAnswer) => Promise<T | undefined>
+
+export interface RoutedAnswer<T> {
+  value: T
+  nodeId: string
+  /** Nodes that failed before this one answered. */
+  retries: number
+}
+
+interface RoutedNode {
+  node: RpcNode
+  breaker: CircuitBreaker
+}
+
+interface FailedAttempt {
+  /** As the node's circuit breaker counts it. */
+  healthy: boolean
+  failure: string
+  cause?: unknown
+}
+
+type Attempt<T> = { healthy: true; failure?: undefined; value: T } | FailedAttempt
+
+export interface NodeRouterDependencies {
+  /** In order of preference, by network slug. */
+  nodes: ReadonlyMap<string, readonly RpcNode[]>
+  createBreaker: () => CircuitBreaker
+  log: Log
+}
+
+/**
+ * Sends a body to the first node of a network that answers it. Reads move on to the next node after a failed connection,
+ * a timeout, 429, 5xx, refused credentials or an answer that is no JSON-RPC; writes never do, because a node that failed
+ * to answer may have passed the transaction on. Open circuits are passed over; when all are open the first node is tried.
+ */
+export class NodeRouter {
+  readonly #nodes: ReadonlyMap<string, readonly RoutedNode[]>
+  readonly #log: Log
+
+  constructor({ nodes, createBreaker, log }: NodeRouterDependencies) {
+    this.#nodes = new Map(
+      [...nodes].map(([slug, list]) => [slug, list.map((node) => ({ node, breaker: createBreaker() }))]),
+    )
+    this.#log = log
+  }
+
+  /** Items that every node of the network takes in one batch. */
+  batchItemsMax(network: string): number {
+    return Math.min(...(this.#nodes.get(network) ?? []).map(({ node }) => node.batchItemsMax))
+  }
+
+  /**
+   * Fails with `upstream_failed` (status 500 on this path; nothing of what the node said is in it) or `unavailable` when
+   * the network has no node. When the caller aborts, the reason passes through: look at `signal.aborted` first.
+   */
+  async send<T>(request: NodeRequest, read: AnswerReader<T>): Promise<RoutedAnswer<T>> {
+    const nodes = this.#nodes.get(request.network) ?? []
+    const [first] = nodes
+    if (first === undefined) {
+      throw new DomainError('unavailable', `No node of ${request.network} is configured here; choose another network`)
+    }
+    let retries = 0
+    for (const { node, breaker } of nodes) {
+      const attempt = await breaker.run(() => this.#attempt(node, request, read))
+      if (attempt === undefined) continue
+      if (attempt.failure === undefined) return { value: attempt.value, nodeId: node.id, retries }
+      this.#logFailure(node, attempt)
+      if (request.write) throw nodeFailure(request.network)
+      retries += 1
+    }
+    if (retries > 0) throw nodeFailure(request.network)
+    const attempt = await this.#attempt(first.node, request, read)
+    if (attempt.failure === undefined) return { value: attempt.value, nodeId: first.node.id, retries: 0 }
+    this.#logFailure(first.node, attempt)
+    throw nodeFailure(request.network)
+  }
+
+  async #attempt<T>(node: RpcNode, { body, signal }: NodeRequest, read: AnswerReader<T>): Promise<Attempt<T>> {
+    try {
+      const answer = await node.send(body, signal)
+      const failure = judgeStatus(answer.status)
+      if (failure !== undefined) {
+        await letGo(answer.body)
+        return failure
+      }
+      const value = await read(answer)
+      if (value !== undefined) return { healthy: true, value }
+      return { healthy: false, failure: `status ${answer.status} without a JSON-RPC answer` }
+    } catch (cause) {
+      if (signal.aborted) throw cause
+      return { healthy: false, failure: 'no complete answer', cause }
+    }
+  }
+
+  #logFailure(node: RpcNode, attempt: FailedAttempt): void {
+    this.#log.warn('rpc node failed', { nodeId: node.id, failure: attempt.failure, cause: attempt.cause })
+  }
+}
+
+/** What another node may do better; other statuses are read, since a 4xx may carry a JSON-RPC error. */
+function judgeStatus(status: number): FailedAttempt | undefined {
+  const refused = status === 401 || status === 402 || status === 403
+  if (status !== 429 && !refused && status < 500) return undefined
+  return { healthy: status === 429, failure: `status ${status}` }
+}
+
+/** Leaving the loop at the first chunk aborts the exchange. */
+async function letGo(body: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const _ of body) break
+  } catch {
+    // A body that breaks off is gone as well.
+  }
+}
+
+function nodeFailure(network: string): DomainError {
+  return new DomainError(
+    'upstream_failed',
+    `No node of ${network} gave a usable answer; nothing was charged, try again`,
+    {
+      upstreamStatus: 500,
+    },
+  )
+}

@@ -1,0 +1,15 @@
+export interface NodeAnswer {
+  status: number
+  /** Raw bytes, uncompressed. */
+  body: AsyncIterable<Uint8Array>
+}
+
+/** One JSON-RPC node. `send` rejects only when no response head arrived (connection, timeout, abort). */
+export interface RpcNode {
+  /** Name for logs and receipts; says nothing about the host. */
+  readonly id: string
+  /** Items that the node takes in one batch; 1 when it takes none. */
+  readonly batchItemsMax: number
+  send(body: Buffer, signal: AbortSignal): Promise<NodeAnswer>
+  close(): Promise<void>
+}

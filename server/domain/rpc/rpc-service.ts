@@ -1,0 +1,225 @@
+import type { RequestContext } from '../auth/caller.ts'
+import type { Clock } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import type { UsageLine, UsageOutcome } from '../metering/hold.ts'
+import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
+import type { RatePlans } from '../rate-limits/rate-plans.ts'
+import {
+  BATCH_ANSWER_BYTES_MAX,
+  joinParts,
+  noAnswers,
+  type PartOutcome,
+  readPartAnswer,
+  sendParts,
+  splitBatch,
+} from './batch-call.ts'
+import { type CallPlan, planCalls } from './call-plan.ts'
+import { forwardedBytes } from './envelope-scanner.ts'
+import type { MethodTable } from './method-table.ts'
+import type { RpcNetwork } from './networks.ts'
+import type { NodeRouter, RoutedAnswer } from './node-router.ts'
+import { costUsdOf, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
+import { readSingleAnswer, relayStream } from './single-answer.ts'
+
+const PARALLEL_PARTS_MAX = 8
+
+export interface RpcServiceDependencies {
+  metering: Metering
+  ratePlans: Pick<RatePlans, 'planForRpc'>
+  networks: ReadonlyMap<string, RpcNetwork>
+  methods: MethodTable
+  nodes: NodeRouter
+  clock: Clock
+  pricePerCreditNanoUsd: bigint
+}
+
+export interface RpcResponse {
+  /** 204 when nothing but notifications was sent and the node answered nothing. */
+  status: 200 | 204
+  credits: number
+  /** 8 decimals. */
+  costUsd: string
+  /** Nodes that failed before one answered. */
+  retries: number
+  metered: MeteredRequest
+  /** JSON. A buffer is charged already; an iterable charges before its last bytes and must be read or returned. */
+  body: Buffer | AsyncGenerator<Uint8Array, void>
+}
+
+interface Admitted {
+  plan: CallPlan
+  metered: MeteredRequest
+  context: RequestContext
+  startedAtMs: number
+}
+
+interface Charge {
+  /** Price by position of the call. */
+  credits: readonly number[]
+  outcome: UsageOutcome
+  nodeId: string
+  retries: number
+}
+
+/**
+ * The JSON-RPC proxy (specification, `POST /crypto/rpc/{network}`): bodies and answers pass byte for byte, and each call
+ * costs `baseCredits × tier`, or 5 credits when its answer is an error object. The full price is held before a node is
+ * called, and an answer is complete only when its charge is durable.
+ */
+export class RpcService {
+  readonly #deps: RpcServiceDependencies
+
+  constructor(deps: RpcServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /** The networks that can be called, sorted by slug. */
+  networks(): RpcNetwork[] {
+    return [...this.#deps.networks.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
+  }
+
+  /**
+   * Runs one request or one batch. Fails with `invalid_json` and `invalid_request` (nothing was executed), with the
+   * refusals of an admission (`rate_limited`, `insufficient_balance`, `key_limit_usd`, `key_limit_diem`), and with
+   * `upstream_failed` (status 500) or `unavailable` when no node answered; none of these costs anything.
+   */
+  async call(context: RequestContext, slug: string, body: Buffer): Promise<RpcResponse> {
+    const { metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps
+    const plan = planCalls(body, this.#network(slug), methods)
+    const startedAtMs = clock.nowMs()
+    const metered = await metering.open({
+      context,
+      plan: ratePlans.planForRpc(context.caller, slug, plan.credits),
+      holdNanoUsd: BigInt(plan.credits) * pricePerCreditNanoUsd,
+    })
+    const admitted = { plan, metered, context, startedAtMs }
+    try {
+      return plan.batch ? await this.#callBatch(admitted) : await this.#callSingle(admitted)
+    } catch (error) {
+      await metered.release()
+      throw error
+    }
+  }
+
+  async #callSingle(admitted: Admitted): Promise<RpcResponse> {
+    const { plan, context, metered } = admitted
+    const [call] = plan.calls
+    if (call === undefined) throw new Error('a single request has one call')
+    const { value, nodeId, retries } = await this.#deps.nodes.send(
+      {
+        network: plan.network.slug,
+        body: call.item.clean ? plan.body : forwardedBytes(plan.body, call.item),
+        write: call.method.write,
+        signal: context.signal,
+      },
+      (answer) => readSingleAnswer(answer, { notification: call.item.id === null }),
+    )
+    const failed = value.shape !== 'empty' && value.kind === 'error'
+    const credits = failed ? RPC_ERROR_CREDITS : call.credits
+    const charge: Charge = { credits: [credits], outcome: failed ? 'rpc_error' : 'completed', nodeId, retries }
+    if (value.shape === 'stream') {
+      const body = relayStream(value, {
+        signal: context.signal,
+        settle: (end) => this.#settle(admitted, end === 'answered' ? charge : { ...charge, outcome: end }),
+        release: () => metered.release(),
+      })
+      return this.#response({ credits, retries, metered }, body)
+    }
+    await this.#settle(admitted, charge)
+    return this.#response({ credits, retries, metered }, value.shape === 'empty' ? Buffer.alloc(0) : value.bytes)
+  }
+
+  async #callBatch(admitted: Admitted): Promise<RpcResponse> {
+    const { plan, context, metered } = admitted
+    const { nodes } = this.#deps
+    const network = plan.network.slug
+    const write = plan.calls.some(({ method }) => method.write)
+    const budget = { bytes: BATCH_ANSWER_BYTES_MAX }
+    const parts = splitBatch(plan, nodes.batchItemsMax(network))
+    const results = await sendParts(parts, {
+      parallel: write ? 1 : PARALLEL_PARTS_MAX,
+      send: (part) =>
+        nodes.send({ network, body: part.bytes, write, signal: context.signal }, (answer) =>
+          readPartAnswer(answer, { part, body: plan.body, budget }),
+        ),
+    })
+    const answered = firstAnswered(results, context.signal)
+    const outcomes = results.map((result, index): PartOutcome => {
+      if (result.status === 'fulfilled') return result.value.value
+      const part = parts[index]
+      return part === undefined ? { outcomes: [], verbatim: null } : noAnswers(part, plan.body)
+    })
+    const calls = outcomes.flatMap((part) => part.outcomes)
+    const retries = results.reduce((sum, result) => sum + (result.status === 'fulfilled' ? result.value.retries : 1), 0)
+    const credits = calls.map((call) => call.credits)
+    const outcome = calls.every((call) => call.failed) ? 'rpc_error' : 'completed'
+    await this.#settle(admitted, { credits, outcome, nodeId: answered.nodeId, retries })
+    const total = credits.reduce((sum, price) => sum + price, 0)
+    return this.#response({ credits: total, retries, metered }, joinParts(outcomes))
+  }
+
+  #network(slug: string): RpcNetwork {
+    const network = this.#deps.networks.get(slug)
+    if (network !== undefined) return network
+    const slugs = this.networks().map((known) => known.slug)
+    const message = `Unsupported RPC network; the networks are: ${slugs.join(', ')}`
+    throw new DomainError('invalid_request', message, { field: 'network' })
+  }
+
+  async #settle({ plan, metered, startedAtMs }: Admitted, charge: Charge): Promise<void> {
+    const { clock, pricePerCreditNanoUsd } = this.#deps
+    const sku = `crypto-rpc-${plan.network.slug}`
+    const lines = linesByMethod(plan, { credits: charge.credits, pricePerCreditNanoUsd })
+    await metered.settle(
+      {
+        sku,
+        modelName: sku,
+        modelType: null,
+        unitType: 'credits',
+        lines,
+        outcome: charge.outcome,
+        estimated: false,
+        upstreamId: charge.nodeId,
+        retries: charge.retries,
+        durationMs: clock.nowMs() - startedAtMs,
+      },
+      { credits: charge.credits.reduce((sum, price) => sum + price, 0) },
+    )
+  }
+
+  #response(
+    { credits, retries, metered }: { credits: number; retries: number; metered: MeteredRequest },
+    body: RpcResponse['body'],
+  ): RpcResponse {
+    const status = Buffer.isBuffer(body) && body.length === 0 ? 204 : 200
+    const costUsd = costUsdOf(credits, this.#deps.pricePerCreditNanoUsd)
+    return { status, credits, costUsd, retries, metered, body }
+  }
+}
+
+/** A batch of which some part was answered goes on; where none was, the first failure stands. */
+function firstAnswered(
+  results: readonly PromiseSettledResult<RoutedAnswer<PartOutcome>>[],
+  signal: AbortSignal,
+): RoutedAnswer<PartOutcome> {
+  signal.throwIfAborted()
+  const answered = results.find((result) => result.status === 'fulfilled')
+  if (answered !== undefined) return answered.value
+  const failed = results.find((result) => result.status === 'rejected')
+  throw failed?.reason
+}
+
+function linesByMethod(
+  { calls }: CallPlan,
+  { credits, pricePerCreditNanoUsd }: { credits: readonly number[]; pricePerCreditNanoUsd: bigint },
+): UsageLine[] {
+  const units = new Map<string, number>()
+  for (const [index, { method }] of calls.entries()) {
+    units.set(method.name, (units.get(method.name) ?? 0) + (credits[index] ?? 0))
+  }
+  return [...units].map(([type, total]) => ({
+    type,
+    units: total,
+    amountNanoUsd: BigInt(total) * pricePerCreditNanoUsd,
+  }))
+}

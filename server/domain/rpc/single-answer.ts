@@ -1,0 +1,118 @@
+import { DomainError } from '../errors.ts'
+import { type AnswerKind, readAnswer } from './answer-reader.ts'
+import { AnswerScanner } from './answer-scanner.ts'
+import type { NodeAnswer } from './rpc-node.ts'
+
+/** Up to here an answer is read whole and sent with its length; a larger one passes through in bounded memory. */
+const BUFFERED_BYTES_MAX = 262_144
+/** An answer that has not come to its `result` or `error` by then is none; the longest id that fits a request ends well before. */
+const UNDECIDED_BYTES_MAX = 8_388_608
+
+export interface StreamedAnswer {
+  shape: 'stream'
+  kind: AnswerKind
+  /** What was read to decide. */
+  head: Uint8Array[]
+  rest: AsyncIterator<Uint8Array>
+  /** Has seen the head. */
+  scanner: AnswerScanner
+}
+
+/** A node's answer to one request: nothing (to a notification), bytes, or bytes that are still coming. */
+export type SingleAnswer = { shape: 'empty' } | { shape: 'whole'; kind: AnswerKind; bytes: Buffer } | StreamedAnswer
+
+/** Reads until it is known what the answer costs; undefined when it is no answer to a single JSON-RPC request. */
+export async function readSingleAnswer(
+  { status, body }: NodeAnswer,
+  options: { notification: boolean },
+): Promise<SingleAnswer | undefined> {
+  const rest = body[Symbol.asyncIterator]()
+  const head: Uint8Array[] = []
+  let size = 0
+  while (size <= BUFFERED_BYTES_MAX) {
+    const next = await rest.next()
+    if (next.done === true) return wholeAnswer(joined(head), { status, ...options })
+    head.push(next.value)
+    size += next.value.length
+  }
+  const scanner = new AnswerScanner()
+  for (const chunk of head) scanner.push(chunk)
+  while (scanner.kind === null && scanner.state === 'open' && size <= UNDECIDED_BYTES_MAX) {
+    const next = await rest.next()
+    if (next.done === true) return undefined
+    head.push(next.value)
+    size += next.value.length
+    scanner.push(next.value)
+  }
+  if (isSuccess(status) && scanner.kind !== null && scanner.state !== 'malformed') {
+    return { shape: 'stream', kind: scanner.kind, head, rest, scanner }
+  }
+  await rest.return?.()
+  return undefined
+}
+
+function wholeAnswer(
+  bytes: Buffer,
+  { status, notification }: { status: number; notification: boolean },
+): SingleAnswer | undefined {
+  if (bytes.length === 0) return notification && isSuccess(status) ? { shape: 'empty' } : undefined
+  const answer = readAnswer(bytes)
+  if (answer?.shape !== 'single' || answer.item.kind === null) return undefined
+  const usable = isSuccess(status) || (status >= 400 && answer.item.kind === 'error')
+  return usable ? { shape: 'whole', kind: answer.item.kind, bytes } : undefined
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+export function joined(chunks: readonly Uint8Array[]): Buffer {
+  const [first] = chunks
+  if (chunks.length !== 1 || first === undefined) return Buffer.concat(chunks)
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength)
+}
+
+export interface StreamEnds {
+  /** Aborts when the client leaves. */
+  signal: AbortSignal
+  /** Charges the announced credits; resolves when durable. */
+  settle: (outcome: 'answered' | 'client_disconnected') => Promise<void>
+  release: () => Promise<void>
+}
+
+/**
+ * Passes a large answer on as it arrives. The chunk that completes it is held back until the charge is durable. A client
+ * that leaves pays what was announced; an answer that breaks off costs nothing and ends in `upstream_failed`, so that
+ * the connection is cut. Whoever takes this iterator must read it or return it.
+ */
+export async function* relayStream(answer: StreamedAnswer, ends: StreamEnds): AsyncGenerator<Uint8Array, void> {
+  const { scanner, rest } = answer
+  let ended = false
+  try {
+    if (scanner.state === 'complete') await ends.settle('answered')
+    yield* answer.head
+    for (;;) {
+      const wasOpen = scanner.state === 'open'
+      const next = await rest.next()
+      if (next.done === true) break
+      scanner.push(next.value)
+      if (scanner.state === 'malformed') break
+      if (wasOpen && scanner.state === 'complete') await ends.settle('answered')
+      yield next.value
+    }
+    ended = true
+    if (scanner.state !== 'complete') {
+      await ends.release()
+      throw new DomainError('upstream_failed', 'The node broke off in the middle of its answer')
+    }
+  } catch (error) {
+    if (!ended && !ends.signal.aborted) {
+      ended = true
+      await ends.release()
+    }
+    throw error
+  } finally {
+    if (!ended) await ends.settle('client_disconnected')
+    await rest.return?.()
+  }
+}
