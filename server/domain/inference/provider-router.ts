@@ -83,6 +83,7 @@ export class ProviderRouter {
     }
     const attempt = await this.#attempt(first, { model, request })
     if (attempt.response !== undefined) return routed(first, attempt.response, 0)
+    if (attempt.failure.failover) this.#logFailure(attempt.failure, { candidate: first, model })
     throw attempt.failure.error
   }
 
