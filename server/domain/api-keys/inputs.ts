@@ -73,3 +73,5 @@ export const CreateAccountKeyInput = CreateApiKeyInput.omit({ limits: true }).ex
   limits: z.strictObject({ usd: LimitDecimal, diem: LimitDecimal }).prefault({}),
 })
 export type CreateAccountKeyInput = z.output<typeof CreateAccountKeyInput>
+
+export const RevokeAccountKeyInput = z.strictObject({ accountId: z.string(), keyId: z.string() })

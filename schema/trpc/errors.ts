@@ -1,0 +1,50 @@
+import type { TRPCError } from '@trpc/server'
+import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
+import { z } from 'zod'
+import { DomainError, type DomainErrorCode, type ValidationTree } from '../../server/domain/errors.ts'
+import { invalidRequest } from '../../server/domain/validation.ts'
+
+/** Every domain error in tRPC; a new code does not compile until it has a line here. */
+export const TRPC_CODES: Record<DomainErrorCode, TRPC_ERROR_CODE_KEY> = {
+  invalid_request: 'BAD_REQUEST',
+  invalid_json: 'BAD_REQUEST',
+  unauthenticated: 'UNAUTHORIZED',
+  admin_key_required: 'UNAUTHORIZED',
+  forbidden: 'FORBIDDEN',
+  model_privacy: 'FORBIDDEN',
+  not_found: 'NOT_FOUND',
+  model_not_found: 'NOT_FOUND',
+  conflict: 'CONFLICT',
+  payload_too_large: 'PAYLOAD_TOO_LARGE',
+  unsupported_media_type: 'UNSUPPORTED_MEDIA_TYPE',
+  insufficient_balance: 'PAYMENT_REQUIRED',
+  key_limit_usd: 'PAYMENT_REQUIRED',
+  key_limit_diem: 'PAYMENT_REQUIRED',
+  rate_limited: 'TOO_MANY_REQUESTS',
+  abuse_blocked: 'TOO_MANY_REQUESTS',
+  idempotency_mismatch: 'BAD_REQUEST',
+  context_length_exceeded: 'BAD_REQUEST',
+  upstream_rejected: 'BAD_GATEWAY',
+  upstream_overloaded: 'TOO_MANY_REQUESTS',
+  upstream_failed: 'BAD_GATEWAY',
+  upstream_timeout: 'GATEWAY_TIMEOUT',
+  unavailable: 'SERVICE_UNAVAILABLE',
+  internal: 'INTERNAL_SERVER_ERROR',
+}
+
+const INTERNAL_MESSAGE = 'Internal error.'
+
+export interface OperatorErrorFacts {
+  message: string
+  /** The domain's own code, where the error is one of the domain's. */
+  domainCode: DomainErrorCode | null
+  details: ValidationTree | null
+}
+
+/** What a caller may read of an error; of an unknown one that is a fixed sentence. */
+export function toErrorFacts(error: TRPCError): OperatorErrorFacts {
+  if (error.code === 'INTERNAL_SERVER_ERROR') return { message: INTERNAL_MESSAGE, domainCode: null, details: null }
+  const cause = error.cause instanceof z.ZodError ? invalidRequest(error.cause) : error.cause
+  if (!(cause instanceof DomainError)) return { message: error.message, domainCode: null, details: null }
+  return { message: cause.message, domainCode: cause.code, details: cause.details ?? null }
+}
