@@ -60,7 +60,12 @@ function requestHeaders(url: URL, extra: Readonly<Record<string, string>> = {}):
 }
 
 export interface NetworkNodes {
-  upstreams: readonly { url: string; maxBatch?: number; timeoutSeconds?: number; headers?: Record<string, string> }[]
+  upstreams: readonly {
+    url: string
+    maxBatch?: number | undefined
+    timeoutSeconds?: number | undefined
+    headers?: Record<string, string> | undefined
+  }[]
 }
 
 /** The configured nodes by network slug, in order of preference; they are called `<slug>#1` and so on. */

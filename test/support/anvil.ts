@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface AnvilNode extends AsyncDisposable {
+  url: string
+  close(): Promise<void>
+}
+
+/** A real EVM node on a free port, with any chain id. The binary is started directly, so no install script is needed. */
+export async function startAnvil({ chainId = 31_337 } = {}): Promise<AnvilNode> {
+  const binary = fileURLToPath(import.meta.resolve('@foundry-rs/anvil-linux-amd64/bin/anvil'))
+  const child = spawn(binary, ['--port', '0', '--chain-id', String(chainId)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const close = async (): Promise<void> => {
+    child.kill()
+    await exited
+  }
+  for await (const line of createInterface({ input: child.stdout })) {
+    const address = /Listening on (\S+)/.exec(line)?.[1]
+    if (address === undefined) continue
+    // The log goes on; an unread pipe would stop the node.
+    child.stdout.resume()
+    return { url: `http://${address}/`, close, [Symbol.asyncDispose]: close }
+  }
+  await exited
+  throw new Error('anvil ended before it listened')
+}

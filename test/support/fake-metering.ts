@@ -1,0 +1,87 @@
+import { DomainError } from '../../server/domain/errors.ts'
+import type { Receipt, Usage } from '../../server/domain/metering/hold.ts'
+import type { AdmissionRequest, MeteredRequest, Metering } from '../../server/domain/metering/metered-request.ts'
+
+/** One admission and how it ended. */
+export interface MeteringRecord {
+  admission: AdmissionRequest
+  /** Null while the request runs. */
+  end: { kind: 'settled'; usage: Usage; chargedNanoUsd: bigint } | { kind: 'released' } | null
+  usedCredits: number | undefined
+}
+
+export interface FakeMetering extends Metering {
+  records: MeteringRecord[]
+  balanceNanoUsd: bigint
+  /** While set, settlements wait for it before they are durable. */
+  settleGate: Promise<void> | undefined
+}
+
+/** The money path in memory: one balance, the first end of a request wins, a charge never exceeds its hold. */
+export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMetering {
+  const metering: FakeMetering = {
+    records: [],
+    balanceNanoUsd,
+    settleGate: undefined,
+    async open(admission) {
+      if (admission.holdNanoUsd > metering.balanceNanoUsd) {
+        throw new DomainError('insufficient_balance', 'Insufficient USD or Diem balance')
+      }
+      metering.balanceNanoUsd -= admission.holdNanoUsd
+      const record: MeteringRecord = { admission, end: null, usedCredits: undefined }
+      metering.records.push(record)
+      return new FakeRequest(metering, record)
+    },
+  }
+  return metering
+}
+
+const OPEN_WINDOW = { limit: 100, remaining: 99, resetAtMs: 0 }
+
+class FakeRequest implements MeteredRequest {
+  readonly hold: MeteredRequest['hold']
+  readonly grant: MeteredRequest['grant']
+  readonly #metering: FakeMetering
+  readonly #record: MeteringRecord
+
+  constructor(metering: FakeMetering, record: MeteringRecord) {
+    const { context, holdNanoUsd, plan } = record.admission
+    this.#metering = metering
+    this.#record = record
+    this.hold = {
+      holdId: context.requestId,
+      requestId: context.requestId,
+      accountId: context.caller.accountId,
+      keyId: context.caller.keyId,
+      currency: 'usd',
+      amountNanoUsd: holdNanoUsd,
+      admittedAt: new Date(0),
+      balancesBefore: { usdNano: metering.balanceNanoUsd + holdNanoUsd, diemNano: 0n },
+    }
+    this.grant = { plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: OPEN_WINDOW }
+  }
+
+  async extend(): Promise<boolean> {
+    return false
+  }
+
+  async settle(usage: Usage, used: { credits?: number } = {}): Promise<Receipt> {
+    if (this.#record.end === null) {
+      const charge = usage.lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
+      if (charge > this.hold.amountNanoUsd) throw new Error('a charge exceeds its hold')
+      this.#record.end = { kind: 'settled', usage, chargedNanoUsd: charge }
+      this.#record.usedCredits = used.credits
+      this.#metering.balanceNanoUsd += this.hold.amountNanoUsd - charge
+    }
+    await this.#metering.settleGate
+    const { end } = this.#record
+    const chargedNanoUsd = end.kind === 'settled' ? end.chargedNanoUsd : 0n
+    return { chargedNanoUsd, currency: 'usd', balanceAfterNano: this.#metering.balanceNanoUsd, settledNow: true }
+  }
+
+  async release(): Promise<void> {
+    if (this.#record.end !== null) return
+    this.#record.end = { kind: 'released' }
+    this.#metering.balanceNanoUsd += this.hold.amountNanoUsd
+  }
+}

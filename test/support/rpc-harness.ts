@@ -1,0 +1,52 @@
+import type { RequestContext } from '../../server/domain/auth/caller.ts'
+import { createIdSource } from '../../server/domain/ids.ts'
+import { MethodTable } from '../../server/domain/rpc/method-table.ts'
+import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
+import { NodeRouter } from '../../server/domain/rpc/node-router.ts'
+import { type RpcResponse, RpcService } from '../../server/domain/rpc/rpc-service.ts'
+import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
+import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
+import { createCircuitBreaker } from '../../server/upstream/inference/circuit-breaker.ts'
+import { createRpcNodes, type NetworkNodes } from '../../server/upstream/rpc/rpc-node-client.ts'
+import { keyCaller } from './callers.ts'
+import { readText } from './drain.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { createFakeMetering } from './fake-metering.ts'
+import { createRecordingLog } from './recording-log.ts'
+
+/** The RPC service over real node clients, with the money path in memory. */
+export function createRpcHarness(networks: Record<string, NetworkNodes>, { balanceNanoUsd = 1_000_000_000n } = {}) {
+  const clock = createFakeClock()
+  const ids = createIdSource(clock)
+  const metering = createFakeMetering(balanceNanoUsd)
+  const log = createRecordingLog()
+  const nodes = createRpcNodes(networks)
+  const service = new RpcService({
+    metering,
+    ratePlans: new RatePlans(LimitTable.parse({})),
+    networks: createNetworkTable('robinhood'),
+    methods: new MethodTable(),
+    nodes: new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log }),
+    clock,
+    pricePerCreditNanoUsd: 625n,
+  })
+  const contextOf = (signal: AbortSignal): RequestContext => ({
+    requestId: ids.requestId(),
+    caller: keyCaller(),
+    signal,
+  })
+  return {
+    service,
+    metering,
+    log,
+    call: (network: string, body: string, signal = new AbortController().signal): Promise<RpcResponse> =>
+      service.call(contextOf(signal), network, Buffer.from(body)),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...nodes.values()].flat().map((node) => node.close()))
+    },
+  }
+}
+
+export async function bodyText({ body }: RpcResponse): Promise<string> {
+  return Buffer.isBuffer(body) ? body.toString() : readText(body)
+}
