@@ -1,10 +1,10 @@
 import { createApp } from './app/create-app.ts'
 import { createFirstAccount } from './app/first-start.ts'
-import { loadConfigFromEnvironment } from './config/config.ts'
+import { loadConfig } from './config/config.ts'
 import { ConfigError } from './config/problem.ts'
 
 try {
-  const config = await loadConfigFromEnvironment()
+  const config = await loadConfig()
   const app = await createApp(config)
   console.log(`Sluice listens on ${app.url}`)
   if (config.database.kind === 'embedded') {

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
 import type { Config } from '../config/config.ts'
-import { createEmbeddedDatabase, createPostgresDatabase } from '../db/database.ts'
+import { createEmbeddedDatabase, createPostgresDatabase, type DatabaseHandle } from '../db/database.ts'
 import { migrateToLatest } from '../db/migrate.ts'
-import type { Database } from '../db/schema.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { createIdSource, type IdSource } from '../domain/ids.ts'
 import type { InferenceProvider } from '../domain/inference/provider.ts'
@@ -20,7 +18,7 @@ export interface Infrastructure {
   clock: Clock
   ids: IdSource
   log: Log
-  db: Kysely<Database>
+  db: DatabaseHandle['db']
   windows: WindowStore
   pubSub: PubSub
   providers: ReadonlyMap<string, InferenceProvider>
@@ -63,7 +61,7 @@ export async function createInfrastructure(
   }
 }
 
-async function openDatabase(config: Config, log: Log): Promise<{ db: Kysely<Database>; close: () => Promise<void> }> {
+async function openDatabase(config: Config, log: Log): Promise<DatabaseHandle> {
   if (config.database.kind === 'postgres') {
     const handle = createPostgresDatabase(config.database.url, (error) =>
       log.warn('an idle database connection was lost', { error }),

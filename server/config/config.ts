@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { createDefaultFile } from './default-file.ts'
-import { type Env, type EnvSurvey, type InterpolationSource, type LogLevel, surveyEnv } from './env.ts'
+import { type Env, type InterpolationSource, type LogLevel, surveyEnv } from './env.ts'
 import { parseConfigFile } from './file/parse-file.ts'
 import { ConfigFile } from './file/schema.ts'
 import { LOCAL_MODEL_PORTS, type ProbeLocalModels, probeLocalModels } from './local-models.ts'
@@ -32,20 +32,12 @@ export interface LoadConfigOptions {
   defaultPath?: string
 }
 
-/** The configuration of this process, or one `ConfigError` that lists all problems of environment and file. */
-export function loadConfigFromEnvironment(
-  source?: InterpolationSource,
-  options: LoadConfigOptions = {},
-): Promise<Config> {
-  return load(surveyEnv(source), options)
-}
-
-/** Builds the configuration from the environment and the file, or throws one `ConfigError` that lists all problems. */
-export function loadConfig(env: Env, options: LoadConfigOptions = {}): Promise<Config> {
-  return load({ env, problems: [] }, options)
-}
-
-async function load({ env, problems: envProblems }: EnvSurvey, options: LoadConfigOptions): Promise<Config> {
+/**
+ * Builds the configuration from environment variables, those of this process when none are given, and the file they
+ * name. Throws one `ConfigError` that lists every problem of both; then nothing was written.
+ */
+export async function loadConfig(variables?: InterpolationSource, options: LoadConfigOptions = {}): Promise<Config> {
+  const { env, problems: envProblems } = surveyEnv(variables)
   const loaded = await loadFile(env, options)
   const problems = [
     ...envProblems,

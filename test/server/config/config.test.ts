@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Config, loadConfigFromEnvironment } from '../../../server/config/config.ts'
+import { type Config, loadConfig } from '../../../server/config/config.ts'
 import type { ProbeLocalModels } from '../../../server/config/local-models.ts'
 
 const SECRETS = { SLUICE_OPERATOR_TOKEN: 'operator-token-for-tests', SLUICE_KEY_PEPPER: 'key-pepper-for-tests-only' }
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 const load = (variables: Record<string, string> = {}, probe = nobody): Promise<Config> =>
-  loadConfigFromEnvironment(
+  loadConfig(
     { SLUICE_DATA_DIR: join(folder, 'data'), ...variables },
     { clock, probe, defaultPath: join(folder, 'sluice.yaml') },
   )
