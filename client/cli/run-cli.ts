@@ -1,0 +1,48 @@
+import { Command } from 'commander'
+import type { Env } from '../../server/config/env.ts'
+import { findOperatorToken } from '../../server/config/secrets.ts'
+import { addAccountCommands } from './account-commands.ts'
+import type { CommandContext } from './command-context.ts'
+import { CliFailure, EXIT, type ExitCode, toEnding } from './failure.ts'
+import { addKeyCommands } from './key-commands.ts'
+import { createOperatorClient } from './operator-client.ts'
+import type { Streams } from './output.ts'
+import { addVerifyCommand } from './verify-command.ts'
+
+export type CliEnv = Pick<Env, 'serverUrl' | 'operatorToken' | 'dataDir'>
+
+/** Runs one command line. Data goes to stdout, messages to stderr; 0 is success, 1 failure, 2 wrong usage, 3 no access. */
+export async function runCli(args: readonly string[], env: CliEnv, streams: Streams): Promise<ExitCode> {
+  const program = createProgram({ connect: () => connect(env), streams })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    const { exitCode, message } = toEnding(error, env.serverUrl)
+    if (message !== null) streams.stderr(`sluice: ${message}\n`)
+    return exitCode
+  }
+}
+
+function createProgram(context: CommandContext): Command {
+  const program = new Command('sluice')
+    .description('Operate a Sluice server')
+    .exitOverride()
+    .configureOutput({ writeOut: context.streams.stdout, writeErr: context.streams.stderr })
+    .showHelpAfterError('(add --help for the usage)')
+  addAccountCommands(program, context)
+  addKeyCommands(program, context)
+  addVerifyCommand(program, context)
+  return program
+}
+
+async function connect({ serverUrl, operatorToken, dataDir }: CliEnv) {
+  const token = operatorToken ?? (await findOperatorToken(dataDir))
+  if (token === undefined) {
+    throw new CliFailure(
+      `No operator token: set SLUICE_OPERATOR_TOKEN, or SLUICE_DATA_DIR to the server's data folder (now ${dataDir})`,
+      EXIT.auth,
+    )
+  }
+  return createOperatorClient(serverUrl, token)
+}
