@@ -1,0 +1,74 @@
+import type { AccountTier } from '../../server/domain/auth/caller.ts'
+import { builder } from '../builder.ts'
+import { requireCaller } from '../context.ts'
+import { BalanceType } from './balance.ts'
+
+const AccountKind = builder.enumType('AccountKind', {
+  description: 'How an account came to be.',
+  values: {
+    USER: { value: 'user' as const, description: 'Made by the operator.' },
+    WALLET: { value: 'wallet' as const, description: 'Made by a wallet that paid.' },
+  },
+})
+
+/** One line per tier, so that a new tier does not compile until it is described. */
+const TIERS: Record<Uppercase<AccountTier>, { value: AccountTier; description: string }> = {
+  STANDARD: { value: 'standard', description: 'The limits that everybody starts with.' },
+  PARTNER: { value: 'partner', description: 'Higher limits, given by the operator.' },
+  STAFF: { value: 'staff', description: 'The limits of the operator.' },
+}
+
+const AccountTierType = builder.enumType('AccountTier', {
+  description: 'Which rate limits apply to an account.',
+  values: TIERS,
+})
+
+/** Only the id, so that an INFERENCE key reads its balance without the account behind it. */
+export interface AccountReference {
+  id: string
+}
+
+export const AccountType = builder.objectRef<AccountReference>('Account')
+
+builder.node(AccountType, {
+  name: 'Account',
+  description: 'The account that a credential belongs to: one balance, one set of limits.',
+  id: { resolve: ({ id }) => id, description: 'Globally unique id, opaque.' },
+  // Another account is as if it did not exist.
+  loadOne: (id, context) => (id === context.caller?.accountId ? { id } : null),
+  fields: (t) => ({
+    accountId: t.exposeID('id', { description: 'The id by which the REST API and the operator know the account.' }),
+    name: t.string({
+      description: 'The name that the operator gave it.',
+      authScopes: { admin: true },
+      resolve: async ({ id }, _args, { services }) => (await services.accounts.get(id)).name,
+    }),
+    kind: t.field({
+      type: AccountKind,
+      description: 'How the account came to be.',
+      authScopes: { admin: true },
+      resolve: async ({ id }, _args, { services }) => (await services.accounts.get(id)).kind,
+    }),
+    tier: t.field({
+      type: AccountTierType,
+      description: 'Which rate limits apply.',
+      resolve: (_account, _args, context) => requireCaller(context).tier,
+    }),
+    balances: t.field({
+      type: [BalanceType],
+      description: 'USD and DIEM.',
+      complexity: { field: 1, multiplier: 2 },
+      resolve: ({ id }, _args, { services }) => services.ledger.balances(id),
+    }),
+  }),
+})
+
+builder.queryField('viewer', (t) =>
+  t.field({
+    type: AccountType,
+    nullable: true,
+    description: 'The account of whoever asks.',
+    authScopes: { caller: true },
+    resolve: (_root, _args, context) => ({ id: requireCaller(context).accountId }),
+  }),
+)

@@ -1,0 +1,159 @@
+import type {
+  ApiKey,
+  ApiKeyType,
+  ConsumptionLimits,
+  LimitPeriod,
+  ModelPrivacy,
+} from '../../server/domain/api-keys/api-key.ts'
+import { type ApiKeyUsage, NO_USAGE, type SpendNano } from '../../server/domain/api-keys/key-spend.ts'
+import { DomainError } from '../../server/domain/errors.ts'
+import { AccountType } from '../account/account.ts'
+import { builder } from '../builder.ts'
+import { type GraphQLContext, requireCaller } from '../context.ts'
+import { pageArgs, pageComplexity, toConnection } from '../pages.ts'
+
+export const ApiKeyTypeEnum = builder.enumType('ApiKeyType', {
+  description: 'What a key may do.',
+  values: {
+    INFERENCE: { description: 'Call models and networks, and read its own balance and limits.' },
+    ADMIN: { description: 'Everything an INFERENCE key may, and manage the account.' },
+  } satisfies Record<ApiKeyType, { description: string }>,
+})
+
+export const LimitPeriodEnum = builder.enumType('LimitPeriod', {
+  description: 'When the spending of a key starts again from zero.',
+  values: {
+    EPOCH: { description: 'Every UTC day.' },
+    MONTH: { description: 'On the first of every UTC month.' },
+    LIFETIME: { description: 'Never.' },
+  } satisfies Record<LimitPeriod, { description: string }>,
+})
+
+export const ModelPrivacyEnum = builder.enumType('ModelPrivacy', {
+  description: 'Which models a key may call.',
+  values: {
+    ALL: { description: 'All of them.' },
+    PRIVATE_TEXT: { description: 'Text models only if they are private, others always.' },
+    PRIVATE_ONLY: { description: 'Only private ones.' },
+  } satisfies Record<ModelPrivacy, { description: string }>,
+})
+
+const ApiKeyLimits = builder.objectRef<ConsumptionLimits>('ApiKeyLimits').implement({
+  description: 'What a key may spend in one limit period. Null is no limit, zero blocks the currency.',
+  fields: (t) => ({
+    usd: t.expose('usdNano', { type: 'Usd', nullable: true, description: 'Most USD a period.' }),
+    usdNanoUsd: t.expose('usdNano', { type: 'NanoUsd', nullable: true, description: '`usd` in nano-USD.' }),
+    diem: t.expose('diemNano', { type: 'Usd', nullable: true, description: 'Most DIEM a period.' }),
+    diemNanoUsd: t.expose('diemNano', { type: 'NanoUsd', nullable: true, description: '`diem` in nano-USD.' }),
+  }),
+})
+
+const Spend = builder.objectRef<SpendNano>('Spend').implement({
+  description: 'Money spent in both currencies.',
+  fields: (t) => ({
+    usd: t.expose('usdNano', { type: 'Usd', description: 'Spent in USD.' }),
+    usdNanoUsd: t.expose('usdNano', { type: 'NanoUsd', description: '`usd` in nano-USD.' }),
+    diem: t.expose('diemNano', { type: 'Usd', description: 'Spent in DIEM.' }),
+    diemNanoUsd: t.expose('diemNano', { type: 'NanoUsd', description: '`diem` in nano-USD.' }),
+  }),
+})
+
+const ApiKeyUsageType = builder.objectRef<ApiKeyUsage>('ApiKeyUsage').implement({
+  description: 'What a key has spent.',
+  fields: (t) => ({
+    currentPeriod: t.field({
+      type: Spend,
+      description: 'Charged in the current limit period, which the limits of the key are compared with.',
+      resolve: ({ currentPeriod }) => currentPeriod,
+    }),
+    trailingSevenDays: t.field({
+      type: Spend,
+      description: 'Charged today and on the six UTC days before.',
+      resolve: ({ trailingSevenDays }) => trailingSevenDays,
+    }),
+  }),
+})
+
+export const ApiKeyObject = builder.objectRef<ApiKey>('ApiKey')
+
+builder.node(ApiKeyObject, {
+  name: 'ApiKey',
+  description: 'An API key of the account. Its secret is shown once, when it is made.',
+  id: { resolve: ({ id }) => id, description: 'Globally unique id, opaque.' },
+  isTypeOf: (value) => typeof value === 'object' && value !== null && 'last6Chars' in value,
+  loadOne: findApiKey,
+  fields: (t) => ({
+    apiKeyId: t.exposeID('id', { description: 'The id by which the REST API knows the key.' }),
+    type: t.expose('type', { type: ApiKeyTypeEnum, description: 'What the key may do.' }),
+    description: t.exposeString('description', { description: 'What the key is for; up to 64 characters.' }),
+    limits: t.field({
+      type: ApiKeyLimits,
+      description: 'What the key may spend in one period.',
+      resolve: ({ limits }) => limits,
+    }),
+    limitPeriod: t.expose('limitPeriod', {
+      type: LimitPeriodEnum,
+      description: 'When its spending starts again from zero.',
+    }),
+    modelPrivacy: t.expose('modelPrivacy', { type: ModelPrivacyEnum, description: 'Which models it may call.' }),
+    last6Chars: t.exposeString('last6Chars', { description: 'The end of the secret, to tell keys apart.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it stops working; null is never.',
+    }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it last authenticated a request; null is never.',
+    }),
+    usage: t.loadable({
+      type: ApiKeyUsageType,
+      description: 'What the key has spent.',
+      load: loadUsage,
+      resolve: (key) => key,
+    }),
+  }),
+})
+
+const ApiKeyConnection = builder.connectionObject(
+  { type: ApiKeyObject, name: 'ApiKeyConnection', description: 'A page of API keys.' },
+  { name: 'ApiKeyEdge', description: 'An API key with its cursor.' },
+)
+
+builder.objectFields(AccountType, (t) => ({
+  apiKeys: t.field({
+    type: ApiKeyConnection,
+    description: 'The keys that are neither revoked nor expired, newest first.',
+    authScopes: { admin: true },
+    args: pageArgs,
+    complexity: pageComplexity,
+    resolve: async ({ id }, page, { services }) => toConnection(await services.apiKeys.listPage(id, page), page.after),
+  }),
+  currentApiKey: t.field({
+    type: ApiKeyObject,
+    nullable: true,
+    description: 'The key that this request was sent with, its limits and what it has spent of them.',
+    resolve: ({ id }, _args, context) => {
+      const { keyId } = requireCaller(context)
+      return keyId === null ? null : context.services.apiKeys.get(id, keyId)
+    },
+  }),
+}))
+
+/** A key that is unknown, foreign or no longer active is null. */
+async function findApiKey(id: string, context: GraphQLContext): Promise<ApiKey | null> {
+  try {
+    return await context.services.apiKeys.get(requireCaller(context).accountId, id)
+  } catch (error) {
+    if (error instanceof DomainError && (error.code === 'invalid_request' || error.code === 'not_found')) return null
+    throw error
+  }
+}
+
+/** One pair of queries for all keys of a page. */
+async function loadUsage(keys: ApiKey[], context: GraphQLContext): Promise<ApiKeyUsage[]> {
+  const usage = await context.services.apiKeys.usageOf(requireCaller(context).accountId, keys)
+  return keys.map((key) => usage.get(key.id) ?? NO_USAGE)
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { CreateApiKeyInput, LimitNano, UpdateApiKeyInput } from '../../server/domain/api-keys/inputs.ts'
+import { builder } from '../builder.ts'
+
+/** GraphQL reads instants and amounts by its scalars; what remains are the domain's rules about them. */
+const CreationLimits = z
+  .strictObject({ usd: LimitNano.nullish(), diem: LimitNano.nullish() })
+  .nullish()
+  .transform((limits) => ({ usdNano: limits?.usd ?? null, diemNano: limits?.diem ?? null }))
+
+export const CreateApiKeyArguments = CreateApiKeyInput.extend({
+  limits: CreationLimits,
+  expiresAt: z
+    .date()
+    .nullish()
+    .transform((expiresAt) => expiresAt ?? null),
+})
+
+/** Absent stays as it is, null removes. */
+const ChangedLimits = z
+  .strictObject({ usd: LimitNano.nullish(), diem: LimitNano.nullish() })
+  .transform(({ usd, diem }) => ({
+    ...(usd === undefined ? {} : { usdNano: usd }),
+    ...(diem === undefined ? {} : { diemNano: diem }),
+  }))
+  .optional()
+
+export const UpdateApiKeyArguments = UpdateApiKeyInput.extend({
+  limits: ChangedLimits,
+  expiresAt: z.date().nullable().optional(),
+})
+
+/** Seconds that an old key goes on working beside its successor: 0 to 7 days. */
+export const RotateApiKeyArguments = z.strictObject({
+  id: z.string(),
+  graceSeconds: z
+    .int()
+    .min(0)
+    .max(7 * 86_400),
+})
+
+export const ApiKeyLimitsInput = builder.inputType('ApiKeyLimitsInput', {
+  description: 'What a key may spend in one limit period. Null is no limit, zero blocks the currency.',
+  fields: (t) => ({
+    usd: t.field({ type: 'Usd', description: 'Most USD a period.' }),
+    diem: t.field({ type: 'Usd', description: 'Most DIEM a period.' }),
+  }),
+})

@@ -1,0 +1,94 @@
+import SchemaBuilder from '@pothos/core'
+import ComplexityPlugin from '@pothos/plugin-complexity'
+import DataloaderPlugin from '@pothos/plugin-dataloader'
+import ErrorsPlugin from '@pothos/plugin-errors'
+import RelayPlugin from '@pothos/plugin-relay'
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth'
+import ValidationPlugin from '@pothos/plugin-validation'
+import { getNamedType, isLeafType } from 'graphql'
+import { z } from 'zod'
+import { DomainError } from '../server/domain/errors.ts'
+import { invalidRequest } from '../server/domain/validation.ts'
+import type { GraphQLContext } from './context.ts'
+
+interface SchemaTypes {
+  Context: GraphQLContext
+  /** `caller`: any key or wallet; `admin`: a key that may manage the account. */
+  AuthScopes: { caller: boolean; admin: boolean }
+  Scalars: {
+    ID: { Input: string; Output: string }
+    /** Nano-USD on the inside, a decimal string outside. */
+    Usd: { Input: bigint; Output: bigint }
+    NanoUsd: { Input: bigint; Output: bigint }
+    DateTime: { Input: Date; Output: Date }
+  }
+  DefaultFieldNullability: false
+  DefaultEdgesNullability: { list: false; items: false }
+  DefaultNodeNullability: false
+}
+
+/** One field of a connection is one list: its page size is counted where the connection is asked for. */
+const OF_A_PAGE = { field: 1, multiplier: 1 }
+
+export const builder = new SchemaBuilder<SchemaTypes>({
+  plugins: [ErrorsPlugin, ScopeAuthPlugin, RelayPlugin, DataloaderPlugin, ComplexityPlugin, ValidationPlugin],
+  defaultFieldNullability: false,
+  scopeAuth: {
+    authorizeOnSubscribe: true,
+    authScopes: ({ caller }) => ({
+      caller: caller !== null,
+      admin: caller?.kind === 'key' && caller.keyType === 'ADMIN',
+    }),
+    unauthorizedError: (_parent, { caller }) =>
+      caller === null
+        ? new DomainError('unauthenticated', 'This needs an API key: send "Authorization: Bearer <API_KEY>"')
+        : new DomainError('admin_key_required', 'This needs an ADMIN API key, and the one you sent is not'),
+  },
+  relay: {
+    cursorType: 'String',
+    edgesFieldOptions: {
+      nullable: { list: false, items: false },
+      complexity: OF_A_PAGE,
+      description: 'The items with their cursors.',
+    },
+    nodeFieldOptions: { nullable: false, description: 'The item.' },
+    nodesOnConnection: { complexity: OF_A_PAGE, description: 'The items without their cursors.' },
+    cursorFieldOptions: { description: 'Opaque position of the item: `after` with it continues behind the item.' },
+    pageInfoFieldOptions: { description: 'Where this page lies in the whole list.' },
+    pageInfoTypeOptions: { description: 'Where a page lies in the whole list.' },
+    hasNextPageFieldOptions: { description: 'Whether items follow this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether this page continued behind a cursor.' },
+    startCursorFieldOptions: { description: 'Cursor of the first item; null on an empty page.' },
+    endCursorFieldOptions: { description: 'Cursor of the last item, for `after`; null on an empty page.' },
+    nodeTypeOptions: { description: 'An object that can be fetched again by its id alone.' },
+    idFieldOptions: { description: 'Globally unique id, opaque.' },
+    nodesQueryOptions: false,
+    nodeQueryOptions: {
+      description: 'The object with that id; null when there is none, or when it belongs to another account.',
+      args: { id: { description: 'The `id` of an Account or an ApiKey.' } },
+      authScopes: { admin: true },
+    },
+  },
+  errors: { directResult: true },
+  validation: {
+    validationError: ({ issues }) => invalidRequest(new z.ZodError(issues.map(toZodIssue))),
+  },
+  complexity: {
+    // The limit itself is applied before execution, where it can refuse the whole operation at once.
+    disabled: true,
+    fieldComplexity: (_args, _context, field) => (isLeafType(getNamedType(field.type)) ? 0 : 1),
+  },
+})
+
+type StandardIssue = { message: string; path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined }
+
+function toZodIssue({ message, path = [] }: StandardIssue): z.core.$ZodIssue {
+  const keys = path.map((part) => (typeof part === 'object' ? part.key : part))
+  return { code: 'custom', message, path: keys, input: undefined }
+}
+
+builder.queryType({ description: 'Everything that can be read.' })
+builder.mutationType({ description: 'Everything that can be changed.' })
+builder.subscriptionType({
+  description: 'Everything that can be watched, over graphql-transport-ws or as an event stream.',
+})

@@ -1,0 +1,29 @@
+import type { Caller, RequestContext } from '../server/domain/auth/caller.ts'
+import { DomainError } from '../server/domain/errors.ts'
+import type { Services } from '../server/domain/services.ts'
+
+/** What resolvers see of one operation, whether it came by HTTP, as an event stream or over a socket. */
+export interface GraphQLContext {
+  services: Services
+  requestId: string
+  /** Null: no credential was sent. A wrong one never gets this far. */
+  caller: Caller | null
+  /** Aborted when the operation ends for any reason: the client left, time ran out, the credential ended. */
+  lifetime: AbortController
+  transport: Transport
+}
+
+/** A socket's credential is watched once for all its operations, an event stream's on its own. */
+export type Transport = { kind: 'socket' } | { kind: 'http'; authorization: string | undefined; remoteAddress: string }
+
+/** The caller of a field that demands one. */
+export function requireCaller({ caller }: GraphQLContext): Caller {
+  if (caller === null)
+    throw new DomainError('unauthenticated', 'This needs an API key: send "Authorization: Bearer <API_KEY>"')
+  return caller
+}
+
+/** The form in which services that act for a caller take the request. */
+export function toRequestContext(context: GraphQLContext): RequestContext {
+  return { requestId: context.requestId, caller: requireCaller(context), signal: context.lifetime.signal }
+}

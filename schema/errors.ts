@@ -1,0 +1,113 @@
+import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import { DomainError, type DomainErrorCode } from '../server/domain/errors.ts'
+import type { Log } from '../server/domain/log.ts'
+
+interface GraphqlErrorForm {
+  /** `extensions.code`, which clients branch on. */
+  code: string
+  /** Status of an HTTP answer that consists of this error alone. */
+  status: number
+}
+
+const badInput = { code: 'BAD_USER_INPUT', status: 400 }
+const upstreamError = { code: 'UPSTREAM_ERROR', status: 502 }
+
+/** Every domain error in GraphQL; a new code does not compile until it has a line here. */
+const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
+  invalid_request: badInput,
+  invalid_json: badInput,
+  unauthenticated: { code: 'UNAUTHENTICATED', status: 401 },
+  admin_key_required: { code: 'FORBIDDEN', status: 403 },
+  forbidden: { code: 'FORBIDDEN', status: 403 },
+  model_privacy: { code: 'FORBIDDEN', status: 403 },
+  not_found: { code: 'NOT_FOUND', status: 404 },
+  model_not_found: { code: 'NOT_FOUND', status: 404 },
+  conflict: { code: 'CONFLICT', status: 409 },
+  payload_too_large: { code: 'PAYLOAD_TOO_LARGE', status: 413 },
+  unsupported_media_type: { code: 'UNSUPPORTED_MEDIA_TYPE', status: 415 },
+  insufficient_balance: { code: 'INSUFFICIENT_BALANCE', status: 402 },
+  key_limit_usd: { code: 'KEY_LIMIT_REACHED', status: 402 },
+  key_limit_diem: { code: 'KEY_LIMIT_REACHED', status: 402 },
+  rate_limited: { code: 'RATE_LIMITED', status: 429 },
+  abuse_blocked: { code: 'RATE_LIMITED', status: 429 },
+  idempotency_mismatch: badInput,
+  context_length_exceeded: badInput,
+  upstream_rejected: upstreamError,
+  upstream_overloaded: { code: 'UPSTREAM_OVERLOADED', status: 429 },
+  upstream_failed: upstreamError,
+  upstream_timeout: { code: 'UPSTREAM_TIMEOUT', status: 504 },
+  unavailable: { code: 'UNAVAILABLE', status: 503 },
+  internal: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
+}
+
+const INTERNAL_MESSAGE = 'Something went wrong on our side. Try again; if it stays, report the request id.'
+
+interface ErrorSurroundings {
+  log: Log
+  requestId?: string | undefined
+}
+
+/**
+ * What a caller may read of anything that was thrown. Domain errors get their code; errors about the document itself
+ * stay as they are; the rest becomes one fixed sentence, and the log keeps what happened.
+ */
+export function toClientError(error: unknown, { log, requestId }: ErrorSurroundings): GraphQLError {
+  const cause = rootCause(error)
+  if (cause instanceof DomainError && cause.code !== 'internal')
+    return locate(cause.message, error, toExtensions(cause))
+  if (cause instanceof GraphQLError) return withCode(cause, error)
+  log.error('graphql operation failed', { requestId, error: cause })
+  return locate(INTERNAL_MESSAGE, error, {
+    code: GRAPHQL_ERRORS.internal.code,
+    ...(requestId === undefined ? {} : { requestId }),
+    http: { status: GRAPHQL_ERRORS.internal.status, spec: true },
+  })
+}
+
+/** The error of one's own that a refused operation answers with. */
+export function refusal(code: string, message: string, status = 400): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, http: { status, spec: true } } })
+}
+
+/** graphql wraps what a resolver throws, sometimes more than once. */
+function rootCause(error: unknown): unknown {
+  let cause = error
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError
+  return cause
+}
+
+function toExtensions(error: DomainError): GraphQLErrorExtensions {
+  const { code, status } = GRAPHQL_ERRORS[error.code]
+  const { field, details, retryAfterSeconds, facts } = error
+  return {
+    code,
+    ...(field === undefined ? {} : { field }),
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(facts === undefined ? {} : { facts }),
+    http: {
+      status,
+      // A wrong credential or a block is about the HTTP request as a whole; the rest is a well-formed GraphQL answer.
+      spec: status !== 401 && status !== 429,
+      ...(retryAfterSeconds === undefined ? {} : { headers: { 'Retry-After': String(retryAfterSeconds) } }),
+    },
+  }
+}
+
+/** Errors of the GraphQL libraries about variables and ids carry no code. */
+function withCode(cause: GraphQLError, error: unknown): GraphQLError {
+  if (cause.extensions['code'] !== undefined)
+    return cause === error ? cause : locate(cause.message, error, cause.extensions)
+  return locate(cause.message, error, { ...cause.extensions, code: badInput.code })
+}
+
+function locate(message: string, error: unknown, extensions: GraphQLErrorExtensions): GraphQLError {
+  if (!(error instanceof GraphQLError)) return new GraphQLError(message, { extensions })
+  return new GraphQLError(message, {
+    nodes: error.nodes ?? null,
+    source: error.source ?? null,
+    positions: error.positions ?? null,
+    path: error.path ?? null,
+    extensions,
+  })
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { YogaInitialContext } from 'graphql-yoga'
+import type { Services } from '../server/domain/services.ts'
+import type { GraphQLContext } from './context.ts'
+import { authenticate } from './credentials.ts'
+
+/** What reaches the context of an operation: an HTTP exchange, or the context that a socket has made already. */
+export interface OperationSource {
+  req?: IncomingMessage
+  res?: ServerResponse
+  requestId?: string
+  socketContext?: GraphQLContext
+}
+
+/** The context of one operation. Without a credential there is no caller; with a wrong one there is no operation. */
+export async function createContext(
+  { socketContext, request, req, requestId }: YogaInitialContext & OperationSource,
+  services: Services,
+): Promise<GraphQLContext> {
+  if (socketContext !== undefined) return socketContext
+  const authorization = request.headers.get('authorization') ?? undefined
+  const remoteAddress = req?.socket.remoteAddress ?? ''
+  const lifetime = new AbortController()
+  request.signal.addEventListener('abort', () => lifetime.abort(), { once: true })
+  return {
+    services,
+    requestId: requestId ?? services.ids.requestId(),
+    caller: authorization === undefined ? null : await authenticate({ authorization, remoteAddress }, services),
+    lifetime,
+    transport: { kind: 'http', authorization, remoteAddress },
+  }
+}

@@ -1,0 +1,15 @@
+import './scalars.ts'
+import './failures.ts'
+import './account/account.ts'
+import './account/balance-changed.ts'
+import './api-keys/api-key.ts'
+import './api-keys/create-api-key.ts'
+import './api-keys/update-api-key.ts'
+import './api-keys/rotate-api-key.ts'
+import './api-keys/revoke-api-key.ts'
+import './ledger/ledger-transfer.ts'
+import './models/model.ts'
+import './rpc/rpc-network.ts'
+import { builder } from './builder.ts'
+
+export const schema = builder.toSchema()

@@ -1,0 +1,52 @@
+import { type ExecutionResult, GraphQLError } from 'graphql'
+
+export interface LiveResultOptions {
+  lifetime: AbortController
+  /** Turns what a source threw into what the client may read. */
+  toClientError: (error: unknown) => GraphQLError
+  /** Called once, however the stream ends. */
+  onEnd: () => void
+}
+
+/**
+ * Results of a subscription, bound to its lifetime. Leaving the stream aborts the lifetime first: a generator that waits
+ * for its next event hears of nothing else. A lifetime that was ended with a GraphQLError says so as its last event.
+ */
+export function bindToLifetime(
+  source: AsyncIterable<ExecutionResult>,
+  { lifetime, toClientError, onEnd }: LiveResultOptions,
+): AsyncIterableIterator<ExecutionResult> {
+  const iterator = source[Symbol.asyncIterator]()
+  const done: IteratorResult<ExecutionResult> = { done: true, value: undefined }
+  let over = false
+  const finish = (lastError?: GraphQLError): IteratorResult<ExecutionResult> => {
+    if (over) return done
+    over = true
+    lifetime.abort()
+    onEnd()
+    return lastError === undefined ? done : { done: false, value: { errors: [lastError] } }
+  }
+  return {
+    async next() {
+      if (over) return done
+      try {
+        const result = await iterator.next()
+        return result.done === true ? finish(endReason(lifetime.signal)) : result
+      } catch (error) {
+        return finish(toClientError(error))
+      }
+    },
+    async return() {
+      finish()
+      await iterator.return?.()
+      return done
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+function endReason(signal: AbortSignal): GraphQLError | undefined {
+  return signal.aborted && signal.reason instanceof GraphQLError ? signal.reason : undefined
+}

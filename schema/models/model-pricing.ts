@@ -1,0 +1,71 @@
+import type { ModelPricing } from '../../server/domain/inference/model-definition.ts'
+import { parseUsd } from '../../server/domain/money.ts'
+import { builder } from '../builder.ts'
+
+type Prices = Pick<ModelPricing, 'input' | 'output' | 'cache_input' | 'cache_write'>
+
+/** Prices of tokens; those of a long context have the same form. */
+const TokenPrices = builder.interfaceRef<Prices>('TokenPrices').implement({
+  description: 'Prices in USD for a million tokens; null where a price does not apply.',
+  fields: (t) => ({
+    input: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'Prompt tokens.',
+      resolve: ({ input }) => toAmount(input),
+    }),
+    output: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'Completion tokens.',
+      resolve: ({ output }) => toAmount(output),
+    }),
+    cacheInput: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: "Prompt tokens read from the provider's cache.",
+      resolve: (prices) => toAmount(prices.cache_input),
+    }),
+    cacheWrite: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: "Prompt tokens written to the provider's cache.",
+      resolve: (prices) => toAmount(prices.cache_write),
+    }),
+  }),
+})
+
+const ExtendedModelPricing = builder
+  .objectRef<NonNullable<ModelPricing['extended']>>('ExtendedModelPricing')
+  .implement({
+    description: 'Prices of a whole request whose prompt is longer than the threshold.',
+    interfaces: [TokenPrices],
+    fields: (t) => ({
+      contextTokenThreshold: t.exposeInt('context_token_threshold', {
+        description: 'Prompt tokens from which on they apply.',
+      }),
+    }),
+  })
+
+export const ModelPricingType = builder.objectRef<ModelPricing>('ModelPricing').implement({
+  description: 'What a model costs.',
+  interfaces: [TokenPrices],
+  fields: (t) => ({
+    generation: t.field({
+      type: 'Usd',
+      nullable: true,
+      description: 'USD for one generated image.',
+      resolve: ({ generation }) => toAmount(generation),
+    }),
+    extended: t.field({
+      type: ExtendedModelPricing,
+      nullable: true,
+      description: 'Prices of long prompts; null where they cost the same.',
+      resolve: ({ extended }) => extended ?? null,
+    }),
+  }),
+})
+
+function toAmount(price: { usd: number } | undefined): bigint | null {
+  return price === undefined ? null : (parseUsd(price.usd) ?? null)
+}

@@ -1,0 +1,32 @@
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, type Page, PageRequest } from '../server/domain/page.ts'
+import { builder } from './builder.ts'
+
+/** The arguments of every connection: lists are read forwards only, newest first. */
+export const pageArgs = builder.args((t) => ({
+  first: t.int({
+    required: true,
+    defaultValue: PAGE_SIZE_DEFAULT,
+    description: `How many items at most: 1 to ${PAGE_SIZE_MAX}.`,
+    validate: PageRequest.shape.first,
+  }),
+  after: t.string({
+    description: 'An `endCursor` of the same list: the page begins behind that item.',
+    validate: PageRequest.shape.after,
+  }),
+}))
+
+/** A page costs as many objects as it was asked for; sizes above the maximum are refused by the argument itself. */
+export function pageComplexity({ first }: { first: number }): { field: number; multiplier: number } {
+  return { field: 1, multiplier: Math.min(first, PAGE_SIZE_MAX) }
+}
+
+/** A page in Relay's form. */
+export function toConnection<Item>(
+  { items, cursors, endCursor, hasNextPage }: Page<Item>,
+  after: string | null | undefined,
+) {
+  return {
+    edges: items.map((node, index) => ({ node, cursor: cursors[index] ?? '' })),
+    pageInfo: { hasNextPage, hasPreviousPage: after != null, startCursor: cursors[0] ?? null, endCursor },
+  }
+}

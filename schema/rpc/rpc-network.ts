@@ -1,0 +1,35 @@
+import type { RpcFamily, RpcNetwork } from '../../server/domain/rpc/networks.ts'
+import { builder } from '../builder.ts'
+
+/** One line per family, so that a new family does not compile until it is described. */
+const FAMILIES: Record<Uppercase<RpcFamily>, { value: RpcFamily; description: string }> = {
+  EVM: { value: 'evm', description: 'Ethereum and chains like it.' },
+  STARKNET: { value: 'starknet', description: 'Starknet.' },
+  SOLANA: { value: 'solana', description: 'Solana.' },
+}
+
+const RpcFamilyEnum = builder.enumType('RpcFamily', {
+  description: 'Chains that share one list of methods.',
+  values: FAMILIES,
+})
+
+const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implement({
+  description: 'A blockchain network whose nodes can be called by JSON-RPC.',
+  fields: (t) => ({
+    slug: t.exposeString('slug', { description: 'Its name in the path `/api/v1/crypto/rpc/{network}`.' }),
+    family: t.expose('family', { type: RpcFamilyEnum, description: 'Which methods it has.' }),
+    chainId: t.exposeString('chainId', { description: 'The id that its nodes answer with.' }),
+    caip2: t.exposeString('caip2', { description: 'Its CAIP-2 identifier.' }),
+    nativeSymbol: t.exposeString('nativeSymbol', { description: 'Symbol of the coin that pays for transactions.' }),
+    baseCredits: t.exposeInt('baseCredits', { description: 'Credits of a standard call.' }),
+  }),
+})
+
+builder.queryField('rpcNetworks', (t) =>
+  t.field({
+    type: [RpcNetworkType],
+    description: 'The networks that are served, by name. Needs no credential.',
+    complexity: { field: 1, multiplier: 30 },
+    resolve: (_root, _args, { services }) => services.rpc.networks(),
+  }),
+)

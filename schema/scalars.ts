@@ -1,0 +1,62 @@
+import { GraphQLError, Kind, type ValueNode } from 'graphql'
+import { formatUsd, parseUsd } from '../server/domain/money.ts'
+import { builder } from './builder.ts'
+
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+const INTEGER = /^-?\d{1,30}$/
+
+builder.scalarType('Usd', {
+  description:
+    'An exact amount of money as a decimal string with up to 9 decimals, such as `"1.2345"`. 1 DIEM is worth 1 USD and has the same form.',
+  serialize: (amount) => formatUsd(amount),
+  parseValue: (value) => toUsd(value),
+  // A number in the document is read as it is written, so that no digit is lost.
+  parseLiteral: (node) => toUsd(literalText(node)),
+})
+
+builder.scalarType('NanoUsd', {
+  description:
+    'The same amount as an integer number of nano-USD (a billionth of a USD), as a string: `"1234500000"` is 1.2345 USD.',
+  serialize: (amount) => amount.toString(),
+  parseValue: (value) => toNanoUsd(value),
+  parseLiteral: (node) => toNanoUsd(literalText(node)),
+})
+
+builder.scalarType('DateTime', {
+  description: 'An instant in ISO 8601, such as `"2026-01-31T12:00:00.000Z"`; always in UTC in answers.',
+  serialize: (instant) => instant.toISOString(),
+  parseValue: (value) => toDate(value),
+})
+
+function toUsd(value: unknown): bigint {
+  const amount = isDecimal(value) ? parseUsd(value) : undefined
+  if (amount === undefined) throw badValue('Usd', 'a decimal string with at most 9 decimals, such as "1.25"')
+  return amount
+}
+
+function toNanoUsd(value: unknown): bigint {
+  const text = isDecimal(value) ? String(value) : ''
+  if (!INTEGER.test(text)) throw badValue('NanoUsd', 'an integer as a string, such as "1250000000"')
+  return BigInt(text)
+}
+
+function toDate(value: unknown): Date {
+  const instant = typeof value === 'string' && DATE_TIME.test(value) ? new Date(value) : undefined
+  if (instant === undefined || Number.isNaN(instant.getTime())) {
+    throw badValue('DateTime', 'an instant in ISO 8601 with its zone, such as "2026-01-31T12:00:00Z"')
+  }
+  return instant
+}
+
+/** Longer texts are no amounts, and reading them as numbers would cost time. */
+function isDecimal(value: unknown): value is string | number {
+  return typeof value === 'number' || (typeof value === 'string' && value.length <= 40)
+}
+
+function literalText(node: ValueNode): unknown {
+  return node.kind === Kind.STRING || node.kind === Kind.INT || node.kind === Kind.FLOAT ? node.value : undefined
+}
+
+function badValue(scalar: string, expected: string): GraphQLError {
+  return new GraphQLError(`${scalar} must be ${expected}`, { extensions: { code: 'BAD_USER_INPUT' } })
+}

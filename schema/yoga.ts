@@ -1,0 +1,76 @@
+import { createYoga, type Plugin } from 'graphql-yoga'
+import type { Log } from '../server/domain/log.ts'
+import type { Services } from '../server/domain/services.ts'
+import type { GraphQLContext } from './context.ts'
+import { createDocumentCache } from './document-cache.ts'
+import { refusal, toClientError } from './errors.ts'
+import { createContext, type OperationSource } from './http-context.ts'
+import { schema } from './index.ts'
+import type { GraphqlLimits } from './limits.ts'
+import type { ConnectionSlots } from './live/connection-slots.ts'
+import { useLiveResults } from './live/use-live-results.ts'
+import { useOperationLimits } from './operation-limits/use-operation-limits.ts'
+import type { OriginPolicy } from './origins.ts'
+import { useClientErrors } from './use-client-errors.ts'
+
+const PREFLIGHT_SECONDS = 600
+
+export interface YogaParts {
+  services: Services
+  log: Log
+  limits: GraphqlLimits
+  origins: OriginPolicy
+  slots: ConnectionSlots
+  openSubscriptions: Set<AbortController>
+  /** GraphiQL, for development. */
+  playground: boolean
+}
+
+export type Yoga = ReturnType<typeof createGraphqlYoga>
+
+/** GraphQL over HTTP and event streams; sockets run their operations through the same plugins. */
+export function createGraphqlYoga({ services, log, limits, origins, slots, openSubscriptions, playground }: YogaParts) {
+  return createYoga<OperationSource, GraphQLContext>({
+    schema,
+    context: (source) => createContext(source, services),
+    plugins: [
+      useJsonOnly(),
+      useOperationLimits(limits),
+      useLiveResults({ slots, open: openSubscriptions }),
+      useClientErrors(),
+    ],
+    // The last resort for what fails outside an operation, such as a wrong credential.
+    maskedErrors: { maskError: (error) => toClientError(error, { log }) },
+    cors: (request) => {
+      const origin = request.headers.get('origin')
+      if (origin === null || !origins.allows(origin)) return false
+      return {
+        origin: [origin],
+        credentials: false,
+        methods: ['GET', 'POST', 'OPTIONS'],
+        allowedHeaders: ['Authorization', 'Content-Type', 'Accept'],
+        exposedHeaders: ['CF-RAY', 'Retry-After'],
+        maxAge: PREFLIGHT_SECONDS,
+      }
+    },
+    parserAndValidationCache: createDocumentCache(),
+    maxRequestBodySize: limits.bodyBytesMax,
+    batching: false,
+    multipart: false,
+    graphiql: playground,
+    landingPage: false,
+    logging: false,
+  })
+}
+
+/** Forms and plain text are what a browser sends across origins without asking first, so only JSON is read. */
+function useJsonOnly(): Plugin {
+  return {
+    onRequestParse({ request }) {
+      if (request.method !== 'POST') return
+      const [mediaType = ''] = (request.headers.get('content-type') ?? '').split(';')
+      if (mediaType.trim().toLowerCase() === 'application/json') return
+      throw refusal('UNSUPPORTED_MEDIA_TYPE', 'Send the operation as JSON, with "Content-Type: application/json"', 415)
+    },
+  }
+}
