@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { printGraphqlSchema } from '../schema/print.ts'
 import { ConfigFile } from '../server/config/file/schema.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -11,7 +12,10 @@ interface GeneratedFile {
 }
 
 /** Every file in the repository that sources determine. */
-const GENERATED_FILES: readonly GeneratedFile[] = [{ path: 'sluice.schema.json', print: printConfigSchema }]
+const GENERATED_FILES: readonly GeneratedFile[] = [
+  { path: 'sluice.schema.json', print: printConfigSchema },
+  { path: 'schema/schema.graphql', print: printGraphqlSchema },
+]
 
 /** For editors, which know draft 7 best. */
 function printConfigSchema(): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { parseConfigFile } from '../server/config/file/parse-file.ts'
 import { DOMAIN_ERROR_CODES } from '../server/domain/errors.ts'
@@ -13,6 +14,13 @@ describe('the documentation', () => {
       kind: 'valid',
       file: { models: [{ id: 'llama-3.3-70b' }, { id: 'sandbox-chat' }] },
     })
+  })
+
+  it('shows GraphQL that the schema answers', () => {
+    const schema = buildSchema(read('schema/schema.graphql'))
+    const queries = [...read('README.md').matchAll(/"query": "([^"]+)"/g)].map(([, query]) => query ?? '')
+    expect(queries.length).toBeGreaterThan(0)
+    for (const query of queries) expect(validate(schema, parse(query))).toEqual([])
   })
 
   it('explains every error code', () => {
