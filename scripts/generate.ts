@@ -1,27 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
-import { printGraphqlSchema } from '../schema/print.ts'
-import { ConfigFile } from '../server/config/file/schema.ts'
+import { GENERATED_FILES } from './generated-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-
-interface GeneratedFile {
-  path: string
-  print(): string
-}
-
-/** Every file in the repository that sources determine. */
-const GENERATED_FILES: readonly GeneratedFile[] = [
-  { path: 'sluice.schema.json', print: printConfigSchema },
-  { path: 'schema/schema.graphql', print: printGraphqlSchema },
-]
-
-/** For editors, which know draft 7 best. */
-function printConfigSchema(): string {
-  const schema = z.toJSONSchema(ConfigFile, { io: 'input', target: 'draft-7' })
-  return `${JSON.stringify({ title: 'sluice.yaml', ...schema }, null, 2)}\n`
-}
 
 const checkOnly = process.argv.includes('--check')
 const stale: string[] = []
