@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
 import { createKeyHarness, type KeyHarness, keySettings } from '../../../support/key-harness.ts'
 
 const NOT_FOUND = { code: 'invalid_request', message: 'API key not found or expired' }
@@ -7,241 +7,245 @@ const NOT_FOUND = { code: 'invalid_request', message: 'API key not found or expi
 let database: TestDatabase
 let keys: KeyHarness
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  keys = await createKeyHarness(database.db)
+describe.each(DATABASE_ENGINES.filter(hasEngine))('API keys on %s', (engine) => {
+  beforeAll(async () => {
+    database = await createTestDatabase(engine)
+    keys = await createKeyHarness(database.db)
+  })
+  afterAll(() => database.close())
+
+  describe('creating', () => {
+    test('shows the secret once: the database holds neither it nor its random part', async () => {
+      const { caller } = await freshAccount()
+      const { key, secret } = await keys.apiKeys.create(keys.contextOf(caller), keySettings())
+      const dump = JSON.stringify(await keys.db.selectFrom('api_keys').selectAll().execute(), (_, value) =>
+        typeof value === 'bigint' ? value.toString() : value,
+      )
+      expect(dump).toContain(key.id)
+      expect(dump).not.toContain(secret.slice(12, 44))
+      expect(key.last6Chars).toBe(secret.slice(-6))
+    })
+
+    test('keeps the largest limit and the smallest fraction exactly', async () => {
+      const { caller, accountId } = await freshAccount()
+      const limits = { usdNano: 9_999_999_999_000_000_000n, diemNano: 1n }
+      const { key } = await keys.apiKeys.create(keys.contextOf(caller), keySettings({ limits }))
+      expect((await keys.apiKeys.get(accountId, key.id)).limits).toEqual(limits)
+    })
+
+    test('the twenty-first creation within a minute is refused, and the next minute is free again', async () => {
+      const { caller } = await freshAccount()
+      const create = () => keys.apiKeys.create(keys.contextOf(caller), keySettings())
+      for (let count = 0; count < 20; count += 1) await create()
+      await expect(create()).rejects.toMatchObject({ code: 'rate_limited', limit: { limit: 20 } })
+      keys.clock.advance(62_000)
+      await expect(create()).resolves.toBeDefined()
+    })
+
+    test('an expiry that is past is refused and uses up nothing of the window', async () => {
+      const { caller } = await freshAccount()
+      for (let count = 0; count < 25; count += 1) {
+        const settings = keySettings({ expiresAt: '2020-01-01' })
+        await expect(async () => keys.apiKeys.create(keys.contextOf(caller), settings)).rejects.toMatchObject({
+          code: 'invalid_request',
+          field: 'expiresAt',
+        })
+      }
+      await expect(keys.apiKeys.create(keys.contextOf(caller), keySettings())).resolves.toBeDefined()
+    })
+
+    test('of parallel creations at 499 active keys exactly one succeeds', async () => {
+      const { accountId } = await freshAccount()
+      await fillTo(accountId, 499)
+      const results = await Promise.allSettled(
+        Array.from({ length: 8 }, () => keys.apiKeys.createForAccount(accountId, keySettings())),
+      )
+      expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
+      expect(await keys.apiKeys.list(accountId)).toHaveLength(500)
+      const refused = results.find((result) => result.status === 'rejected')
+      expect(refused?.reason).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('500') })
+    })
+
+    test('expired and revoked keys do not count to the 500', async () => {
+      const { accountId } = await freshAccount()
+      const soon = new Date(keys.clock.nowMs() + 1_000).toISOString()
+      await keys.apiKeys.createForAccount(accountId, keySettings({ expiresAt: soon }))
+      await fillTo(accountId, 500)
+      await expect(keys.apiKeys.createForAccount(accountId, keySettings())).rejects.toThrow('500')
+      keys.clock.advance(1_000)
+      await expect(keys.apiKeys.createForAccount(accountId, keySettings())).resolves.toBeDefined()
+    })
+
+    test('a refused creation is given back to the window', async () => {
+      const { caller, accountId } = await freshAccount()
+      await fillTo(accountId, 500)
+      for (let count = 0; count < 25; count += 1) {
+        const creation = keys.apiKeys.create(keys.contextOf(caller), keySettings())
+        await expect(creation).rejects.toMatchObject({ code: 'invalid_request' })
+      }
+    })
+
+    test('an unknown account has no keys to make', async () => {
+      for (const accountId of [keys.ids.uuid(), 'nonsense']) {
+        await expect(keys.apiKeys.createForAccount(accountId, keySettings())).rejects.toMatchObject({
+          code: 'not_found',
+        })
+      }
+    })
+  })
+
+  describe('updating', () => {
+    test('changes only what is sent', async () => {
+      const { accountId } = await freshAccount()
+      const { key } = await keys.apiKeys.createForAccount(
+        accountId,
+        keySettings({ limits: { usdNano: 5n, diemNano: 7n }, expiresAt: '2030-01-01', limitPeriod: 'MONTH' }),
+      )
+      const updated = await keys.apiKeys.update(accountId, { id: key.id, limits: { usdNano: null } })
+      expect(updated).toEqual({ ...key, limits: { usdNano: null, diemNano: 7n } })
+      const renamed = await keys.apiKeys.update(accountId, { id: key.id, description: 'new', expiresAt: null })
+      expect(renamed).toEqual({ ...updated, description: 'new', expiresAt: null })
+      expect(await keys.apiKeys.update(accountId, { id: key.id })).toEqual(renamed)
+    })
+
+    test('unknown, foreign, revoked and expired keys are refused alike', async () => {
+      const { accountId } = await freshAccount()
+      const other = await freshAccount()
+      const create = (settings = keySettings()) => keys.apiKeys.createForAccount(accountId, settings)
+      const revoked = (await create()).key.id
+      await keys.apiKeys.revoke(accountId, revoked)
+      const soon = new Date(keys.clock.nowMs() + 1_000).toISOString()
+      const expired = (await create(keySettings({ expiresAt: soon }))).key.id
+      keys.clock.advance(1_000)
+      for (const id of [keys.ids.uuid(), other.caller.keyId, revoked, expired, 'no-uuid', '']) {
+        await expect(keys.apiKeys.update(accountId, { id, description: 'x' })).rejects.toMatchObject(NOT_FOUND)
+        await expect(keys.apiKeys.revoke(accountId, id)).rejects.toMatchObject(NOT_FOUND)
+        await expect(keys.apiKeys.get(accountId, id)).rejects.toMatchObject({ message: 'API key not found' })
+      }
+      expect((await keys.apiKeys.get(other.accountId, other.caller.keyId)).description).toBe('First key')
+    })
+
+    test('an expiry that is past is refused', async () => {
+      const { accountId, caller } = await freshAccount()
+      const expiresAt = new Date(keys.clock.nowMs())
+      await expect(keys.apiKeys.update(accountId, { id: caller.keyId, expiresAt })).rejects.toMatchObject({
+        field: 'expiresAt',
+      })
+    })
+  })
+
+  describe('rotating', () => {
+    test('gives a new secret with the same settings, and the old one lives for the grace only', async () => {
+      const { accountId, caller } = await freshAccount()
+      const settings = keySettings({ limits: { usdNano: 5n }, limitPeriod: 'LIFETIME', description: 'production' })
+      const old = await keys.apiKeys.createForAccount(accountId, settings)
+      const next = await keys.apiKeys.rotate(keys.contextOf(caller), old.key.id, 60)
+      expect(next.key).toMatchObject({ description: 'production', limits: old.key.limits, limitPeriod: 'LIFETIME' })
+      expect((await keys.auth.authenticateKey(old.secret)).keyId).toBe(old.key.id)
+      keys.clock.advance(60_000)
+      await expect(keys.auth.authenticateKey(old.secret)).rejects.toThrow('API key expired')
+      expect((await keys.auth.authenticateKey(next.secret)).keyId).toBe(next.key.id)
+    })
+
+    test('without grace the old secret stops at once, even at 500 active keys', async () => {
+      const { accountId, caller, adminKey } = await freshAccount()
+      await fillTo(accountId, 500)
+      const next = await keys.apiKeys.rotate(keys.contextOf(caller), caller.keyId)
+      await expect(keys.auth.authenticateKey(adminKey)).rejects.toThrow('Authentication failed')
+      expect((await keys.auth.authenticateKey(next.secret)).keyType).toBe('ADMIN')
+      expect(await keys.apiKeys.list(accountId)).toHaveLength(500)
+    })
+
+    test('a grace never lengthens the life of the old key', async () => {
+      const { accountId, caller } = await freshAccount()
+      const soon = new Date(keys.clock.nowMs() + 1_000)
+      const old = await keys.apiKeys.createForAccount(accountId, keySettings({ expiresAt: soon.toISOString() }))
+      await keys.apiKeys.rotate(keys.contextOf(caller), old.key.id, 3_600)
+      expect((await keys.apiKeys.get(accountId, old.key.id)).expiresAt).toEqual(soon)
+    })
+
+    test.each([-1, 0.5, 604_801, Number.NaN])('refuses a grace of %s seconds', async (graceSeconds) => {
+      const { caller } = await freshAccount()
+      const rotate = async () => keys.apiKeys.rotate(keys.contextOf(caller), caller.keyId, graceSeconds)
+      await expect(rotate()).rejects.toMatchObject({ code: 'invalid_request', field: 'graceSeconds' })
+    })
+
+    test('of parallel rotations of one key exactly one succeeds', async () => {
+      const { accountId, caller } = await freshAccount()
+      const { key } = await keys.apiKeys.createForAccount(accountId, keySettings())
+      const results = await Promise.allSettled(
+        Array.from({ length: 5 }, () => keys.apiKeys.rotate(keys.contextOf(caller), key.id)),
+      )
+      expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
+    })
+  })
+
+  describe('listing', () => {
+    test('shows active keys, newest first', async () => {
+      const { accountId, caller } = await freshAccount()
+      const ids = [caller.keyId]
+      for (let count = 0; count < 3; count += 1) {
+        keys.clock.advance(1)
+        ids.unshift((await keys.apiKeys.createForAccount(accountId, keySettings())).key.id)
+      }
+      await keys.apiKeys.revoke(accountId, ids[1] ?? '')
+      const listed = await keys.apiKeys.list(accountId)
+      expect(listed.map((key) => key.id)).toEqual([ids[0], ids[2], ids[3]])
+    })
+
+    test('pages continue behind their cursor and cover every key once', async () => {
+      const { accountId } = await freshAccount()
+      await fillTo(accountId, 25)
+      const seen: string[] = []
+      let after: string | null = null
+      do {
+        const page = await keys.apiKeys.listPage(accountId, { first: 10, after })
+        seen.push(...page.items.map((key) => key.id))
+        after = page.hasNextPage ? page.endCursor : null
+      } while (after !== null)
+      expect(seen).toEqual((await keys.apiKeys.list(accountId)).map((key) => key.id))
+    })
+
+    test('a cursor of another account is refused', async () => {
+      const [one, two] = [await freshAccount(), await freshAccount()]
+      const { endCursor } = await keys.apiKeys.listPage(one.accountId, { first: 1 })
+      const foreign = keys.apiKeys.listPage(two.accountId, { first: 1, after: endCursor })
+      await expect(foreign).rejects.toMatchObject({ code: 'invalid_request', field: 'after' })
+    })
+
+    test('usage counts seven UTC days and the current period only', async () => {
+      const { accountId, caller } = await freshAccount()
+      keys.clock.set('2026-03-10T00:00:00.000Z')
+      for (const [day, amount] of [
+        ['2026-03-03', 1_000n],
+        ['2026-03-04', 20n],
+        ['2026-03-10', 3n],
+      ] as const) {
+        await addUsage({ accountId, keyId: caller.keyId, day, amount })
+      }
+      const { usage } = await keys.apiKeys.get(accountId, caller.keyId)
+      expect(usage).toEqual({
+        trailingSevenDays: { usdNano: 23n, diemNano: 0n },
+        currentPeriod: { usdNano: 3n, diemNano: 0n },
+      })
+    })
+  })
+
+  test('last uses reach the row in one write, and an older one never overwrites a newer one', async () => {
+    const { accountId, adminKey, caller } = await freshAccount()
+    const usedAt = keys.clock.now()
+    await keys.auth.authenticateKey(adminKey)
+    await keys.lastUsed.flush()
+    await keys.repository.recordUses([{ accountId, keyId: caller.keyId, usedAt: new Date(usedAt.getTime() - 5_000) }])
+    expect((await keys.apiKeys.get(accountId, caller.keyId)).lastUsedAt).toEqual(usedAt)
+  })
 })
-afterAll(() => database.close())
 
 /** Moves on past the creation window, so that tests do not limit each other. */
 async function freshAccount() {
   keys.clock.advance(120_000)
   return keys.createAccount()
 }
-
-describe('creating', () => {
-  test('shows the secret once: the database holds neither it nor its random part', async () => {
-    const { caller } = await freshAccount()
-    const { key, secret } = await keys.apiKeys.create(keys.contextOf(caller), keySettings())
-    const dump = JSON.stringify(await keys.db.selectFrom('api_keys').selectAll().execute(), (_, value) =>
-      typeof value === 'bigint' ? value.toString() : value,
-    )
-    expect(dump).toContain(key.id)
-    expect(dump).not.toContain(secret.slice(12, 44))
-    expect(key.last6Chars).toBe(secret.slice(-6))
-  })
-
-  test('keeps the largest limit and the smallest fraction exactly', async () => {
-    const { caller, accountId } = await freshAccount()
-    const limits = { usdNano: 9_999_999_999_000_000_000n, diemNano: 1n }
-    const { key } = await keys.apiKeys.create(keys.contextOf(caller), keySettings({ limits }))
-    expect((await keys.apiKeys.get(accountId, key.id)).limits).toEqual(limits)
-  })
-
-  test('the twenty-first creation within a minute is refused, and the next minute is free again', async () => {
-    const { caller } = await freshAccount()
-    const create = () => keys.apiKeys.create(keys.contextOf(caller), keySettings())
-    for (let count = 0; count < 20; count += 1) await create()
-    await expect(create()).rejects.toMatchObject({ code: 'rate_limited', limit: { limit: 20 } })
-    keys.clock.advance(62_000)
-    await expect(create()).resolves.toBeDefined()
-  })
-
-  test('an expiry that is past is refused and uses up nothing of the window', async () => {
-    const { caller } = await freshAccount()
-    for (let count = 0; count < 25; count += 1) {
-      const settings = keySettings({ expiresAt: '2020-01-01' })
-      await expect(async () => keys.apiKeys.create(keys.contextOf(caller), settings)).rejects.toMatchObject({
-        code: 'invalid_request',
-        field: 'expiresAt',
-      })
-    }
-    await expect(keys.apiKeys.create(keys.contextOf(caller), keySettings())).resolves.toBeDefined()
-  })
-
-  test('of parallel creations at 499 active keys exactly one succeeds', async () => {
-    const { accountId } = await freshAccount()
-    await fillTo(accountId, 499)
-    const results = await Promise.allSettled(
-      Array.from({ length: 8 }, () => keys.apiKeys.createForAccount(accountId, keySettings())),
-    )
-    expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
-    expect(await keys.apiKeys.list(accountId)).toHaveLength(500)
-    const refused = results.find((result) => result.status === 'rejected')
-    expect(refused?.reason).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('500') })
-  })
-
-  test('expired and revoked keys do not count to the 500', async () => {
-    const { accountId } = await freshAccount()
-    const soon = new Date(keys.clock.nowMs() + 1_000).toISOString()
-    await keys.apiKeys.createForAccount(accountId, keySettings({ expiresAt: soon }))
-    await fillTo(accountId, 500)
-    await expect(keys.apiKeys.createForAccount(accountId, keySettings())).rejects.toThrow('500')
-    keys.clock.advance(1_000)
-    await expect(keys.apiKeys.createForAccount(accountId, keySettings())).resolves.toBeDefined()
-  })
-
-  test('a refused creation is given back to the window', async () => {
-    const { caller, accountId } = await freshAccount()
-    await fillTo(accountId, 500)
-    for (let count = 0; count < 25; count += 1) {
-      const creation = keys.apiKeys.create(keys.contextOf(caller), keySettings())
-      await expect(creation).rejects.toMatchObject({ code: 'invalid_request' })
-    }
-  })
-
-  test('an unknown account has no keys to make', async () => {
-    for (const accountId of [keys.ids.uuid(), 'nonsense']) {
-      await expect(keys.apiKeys.createForAccount(accountId, keySettings())).rejects.toMatchObject({ code: 'not_found' })
-    }
-  })
-})
-
-describe('updating', () => {
-  test('changes only what is sent', async () => {
-    const { accountId } = await freshAccount()
-    const { key } = await keys.apiKeys.createForAccount(
-      accountId,
-      keySettings({ limits: { usdNano: 5n, diemNano: 7n }, expiresAt: '2030-01-01', limitPeriod: 'MONTH' }),
-    )
-    const updated = await keys.apiKeys.update(accountId, { id: key.id, limits: { usdNano: null } })
-    expect(updated).toEqual({ ...key, limits: { usdNano: null, diemNano: 7n } })
-    const renamed = await keys.apiKeys.update(accountId, { id: key.id, description: 'new', expiresAt: null })
-    expect(renamed).toEqual({ ...updated, description: 'new', expiresAt: null })
-    expect(await keys.apiKeys.update(accountId, { id: key.id })).toEqual(renamed)
-  })
-
-  test('unknown, foreign, revoked and expired keys are refused alike', async () => {
-    const { accountId } = await freshAccount()
-    const other = await freshAccount()
-    const create = (settings = keySettings()) => keys.apiKeys.createForAccount(accountId, settings)
-    const revoked = (await create()).key.id
-    await keys.apiKeys.revoke(accountId, revoked)
-    const soon = new Date(keys.clock.nowMs() + 1_000).toISOString()
-    const expired = (await create(keySettings({ expiresAt: soon }))).key.id
-    keys.clock.advance(1_000)
-    for (const id of [keys.ids.uuid(), other.caller.keyId, revoked, expired, 'no-uuid', '']) {
-      await expect(keys.apiKeys.update(accountId, { id, description: 'x' })).rejects.toMatchObject(NOT_FOUND)
-      await expect(keys.apiKeys.revoke(accountId, id)).rejects.toMatchObject(NOT_FOUND)
-      await expect(keys.apiKeys.get(accountId, id)).rejects.toMatchObject({ message: 'API key not found' })
-    }
-    expect((await keys.apiKeys.get(other.accountId, other.caller.keyId)).description).toBe('First key')
-  })
-
-  test('an expiry that is past is refused', async () => {
-    const { accountId, caller } = await freshAccount()
-    const expiresAt = new Date(keys.clock.nowMs())
-    await expect(keys.apiKeys.update(accountId, { id: caller.keyId, expiresAt })).rejects.toMatchObject({
-      field: 'expiresAt',
-    })
-  })
-})
-
-describe('rotating', () => {
-  test('gives a new secret with the same settings, and the old one lives for the grace only', async () => {
-    const { accountId, caller } = await freshAccount()
-    const settings = keySettings({ limits: { usdNano: 5n }, limitPeriod: 'LIFETIME', description: 'production' })
-    const old = await keys.apiKeys.createForAccount(accountId, settings)
-    const next = await keys.apiKeys.rotate(keys.contextOf(caller), old.key.id, 60)
-    expect(next.key).toMatchObject({ description: 'production', limits: old.key.limits, limitPeriod: 'LIFETIME' })
-    expect((await keys.auth.authenticateKey(old.secret)).keyId).toBe(old.key.id)
-    keys.clock.advance(60_000)
-    await expect(keys.auth.authenticateKey(old.secret)).rejects.toThrow('API key expired')
-    expect((await keys.auth.authenticateKey(next.secret)).keyId).toBe(next.key.id)
-  })
-
-  test('without grace the old secret stops at once, even at 500 active keys', async () => {
-    const { accountId, caller, adminKey } = await freshAccount()
-    await fillTo(accountId, 500)
-    const next = await keys.apiKeys.rotate(keys.contextOf(caller), caller.keyId)
-    await expect(keys.auth.authenticateKey(adminKey)).rejects.toThrow('Authentication failed')
-    expect((await keys.auth.authenticateKey(next.secret)).keyType).toBe('ADMIN')
-    expect(await keys.apiKeys.list(accountId)).toHaveLength(500)
-  })
-
-  test('a grace never lengthens the life of the old key', async () => {
-    const { accountId, caller } = await freshAccount()
-    const soon = new Date(keys.clock.nowMs() + 1_000)
-    const old = await keys.apiKeys.createForAccount(accountId, keySettings({ expiresAt: soon.toISOString() }))
-    await keys.apiKeys.rotate(keys.contextOf(caller), old.key.id, 3_600)
-    expect((await keys.apiKeys.get(accountId, old.key.id)).expiresAt).toEqual(soon)
-  })
-
-  test.each([-1, 0.5, 604_801, Number.NaN])('refuses a grace of %s seconds', async (graceSeconds) => {
-    const { caller } = await freshAccount()
-    const rotate = async () => keys.apiKeys.rotate(keys.contextOf(caller), caller.keyId, graceSeconds)
-    await expect(rotate()).rejects.toMatchObject({ code: 'invalid_request', field: 'graceSeconds' })
-  })
-
-  test('of parallel rotations of one key exactly one succeeds', async () => {
-    const { accountId, caller } = await freshAccount()
-    const { key } = await keys.apiKeys.createForAccount(accountId, keySettings())
-    const results = await Promise.allSettled(
-      Array.from({ length: 5 }, () => keys.apiKeys.rotate(keys.contextOf(caller), key.id)),
-    )
-    expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
-  })
-})
-
-describe('listing', () => {
-  test('shows active keys, newest first', async () => {
-    const { accountId, caller } = await freshAccount()
-    const ids = [caller.keyId]
-    for (let count = 0; count < 3; count += 1) {
-      keys.clock.advance(1)
-      ids.unshift((await keys.apiKeys.createForAccount(accountId, keySettings())).key.id)
-    }
-    await keys.apiKeys.revoke(accountId, ids[1] ?? '')
-    const listed = await keys.apiKeys.list(accountId)
-    expect(listed.map((key) => key.id)).toEqual([ids[0], ids[2], ids[3]])
-  })
-
-  test('pages continue behind their cursor and cover every key once', async () => {
-    const { accountId } = await freshAccount()
-    await fillTo(accountId, 25)
-    const seen: string[] = []
-    let after: string | null = null
-    do {
-      const page = await keys.apiKeys.listPage(accountId, { first: 10, after })
-      seen.push(...page.items.map((key) => key.id))
-      after = page.hasNextPage ? page.endCursor : null
-    } while (after !== null)
-    expect(seen).toEqual((await keys.apiKeys.list(accountId)).map((key) => key.id))
-  })
-
-  test('a cursor of another account is refused', async () => {
-    const [one, two] = [await freshAccount(), await freshAccount()]
-    const { endCursor } = await keys.apiKeys.listPage(one.accountId, { first: 1 })
-    const foreign = keys.apiKeys.listPage(two.accountId, { first: 1, after: endCursor })
-    await expect(foreign).rejects.toMatchObject({ code: 'invalid_request', field: 'after' })
-  })
-
-  test('usage counts seven UTC days and the current period only', async () => {
-    const { accountId, caller } = await freshAccount()
-    keys.clock.set('2026-03-10T00:00:00.000Z')
-    for (const [day, amount] of [
-      ['2026-03-03', 1_000n],
-      ['2026-03-04', 20n],
-      ['2026-03-10', 3n],
-    ] as const) {
-      await addUsage({ accountId, keyId: caller.keyId, day, amount })
-    }
-    const { usage } = await keys.apiKeys.get(accountId, caller.keyId)
-    expect(usage).toEqual({
-      trailingSevenDays: { usdNano: 23n, diemNano: 0n },
-      currentPeriod: { usdNano: 3n, diemNano: 0n },
-    })
-  })
-})
-
-test('last uses reach the row in one write, and an older one never overwrites a newer one', async () => {
-  const { accountId, adminKey, caller } = await freshAccount()
-  const usedAt = keys.clock.now()
-  await keys.auth.authenticateKey(adminKey)
-  await keys.lastUsed.flush()
-  await keys.repository.recordUses([{ accountId, keyId: caller.keyId, usedAt: new Date(usedAt.getTime() - 5_000) }])
-  expect((await keys.apiKeys.get(accountId, caller.keyId)).lastUsedAt).toEqual(usedAt)
-})
 
 /** Adds keys straight to the table until the account has `count` active ones. */
 async function fillTo(accountId: string, count: number): Promise<void> {
