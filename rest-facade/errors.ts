@@ -34,6 +34,7 @@ const REST_ERRORS: Record<DomainErrorCode, RestError> = {
   upstream_overloaded: { status: 429, code: 'MODEL_OVERLOADED', type: 'server_error' },
   upstream_failed: { status: 502, code: 'INFERENCE_FAILED', type: 'api_error' },
   upstream_timeout: { status: 504, code: 'REQUEST_TIMEOUT', type: 'api_error' },
+  rpc_upstream_failed: { status: 500, code: 'RPC_UPSTREAM_FAILED', type: 'api_error' },
   unavailable: { status: 503, code: 'UNAVAILABLE', type: 'api_error' },
   internal: { status: 500, code: 'UNKNOWN_ERROR', type: 'api_error' },
 }

@@ -5,7 +5,7 @@ import type { Log } from '../server/domain/log.ts'
 interface GraphqlErrorForm {
   /** `extensions.code`, which clients branch on. */
   code: string
-  /** Status of an HTTP answer that consists of this error alone. */
+  /** Status of an HTTP answer to a request that failed as a whole. */
   status: number
 }
 
@@ -36,6 +36,7 @@ const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
   upstream_overloaded: { code: 'UPSTREAM_OVERLOADED', status: 429 },
   upstream_failed: upstreamError,
   upstream_timeout: { code: 'UPSTREAM_TIMEOUT', status: 504 },
+  rpc_upstream_failed: upstreamError,
   unavailable: { code: 'UNAVAILABLE', status: 503 },
   internal: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 }
@@ -53,20 +54,32 @@ interface ErrorSurroundings {
  */
 export function toClientError(error: unknown, { log, requestId }: ErrorSurroundings): GraphQLError {
   const cause = rootCause(error)
-  if (cause instanceof DomainError && cause.code !== 'internal')
-    return locate(cause.message, error, toExtensions(cause))
   if (cause instanceof GraphQLError) return withCode(cause, error)
+  if (cause instanceof DomainError && cause.code !== 'internal') {
+    return locate(cause.message, error, { ...toExtensions(cause), ...toHttp(error, cause) })
+  }
   log.error('graphql operation failed', { requestId, error: cause })
+  const { code, status } = GRAPHQL_ERRORS.internal
   return locate(INTERNAL_MESSAGE, error, {
-    code: GRAPHQL_ERRORS.internal.code,
+    code,
     ...(requestId === undefined ? {} : { requestId }),
-    http: { status: GRAPHQL_ERRORS.internal.status, spec: true },
+    ...(isOfField(error) ? {} : { http: { status } }),
   })
 }
 
-/** The error of one's own that a refused operation answers with. */
-export function refusal(code: string, message: string, status = 400): GraphQLError {
-  return new GraphQLError(message, { extensions: { code, http: { status, spec: true } } })
+/** Status of a refusal. With `spec`, GraphQL over HTTP sends 200 to clients that accept plain `application/json`. */
+interface RefusalStatus {
+  status: number
+  spec: boolean
+}
+
+/** The error of an operation that is refused as a whole. */
+export function refusal(
+  code: string,
+  message: string,
+  http: RefusalStatus = { status: 400, spec: true },
+): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, http } })
 }
 
 /** graphql wraps what a resolver throws, sometimes more than once. */
@@ -76,22 +89,26 @@ function rootCause(error: unknown): unknown {
   return cause
 }
 
-function toExtensions(error: DomainError): GraphQLErrorExtensions {
-  const { code, status } = GRAPHQL_ERRORS[error.code]
-  const { field, details, retryAfterSeconds, facts } = error
+function toExtensions({ code, field, details, retryAfterSeconds, facts }: DomainError): GraphQLErrorExtensions {
   return {
-    code,
+    code: GRAPHQL_ERRORS[code].code,
     ...(field === undefined ? {} : { field }),
     ...(details === undefined ? {} : { details }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(facts === undefined ? {} : { facts }),
-    http: {
-      status,
-      // A wrong credential or a block is about the HTTP request as a whole; the rest is a well-formed GraphQL answer.
-      spec: status !== 401 && status !== 429,
-      ...(retryAfterSeconds === undefined ? {} : { headers: { 'Retry-After': String(retryAfterSeconds) } }),
-    },
   }
+}
+
+/** A failure of the request as a whole, such as a wrong credential, decides the status; one of a field leaves it at 200. */
+function toHttp(error: unknown, { code, retryAfterSeconds }: DomainError): GraphQLErrorExtensions {
+  if (isOfField(error)) return {}
+  const headers: Record<string, string> =
+    retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }
+  return { http: { status: GRAPHQL_ERRORS[code].status, headers } }
+}
+
+function isOfField(error: unknown): boolean {
+  return error instanceof GraphQLError && error.path !== undefined
 }
 
 /** Errors of the GraphQL libraries about variables and ids carry no code. */

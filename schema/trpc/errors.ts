@@ -28,6 +28,7 @@ export const TRPC_CODES: Record<DomainErrorCode, TRPC_ERROR_CODE_KEY> = {
   upstream_overloaded: 'TOO_MANY_REQUESTS',
   upstream_failed: 'BAD_GATEWAY',
   upstream_timeout: 'GATEWAY_TIMEOUT',
+  rpc_upstream_failed: 'BAD_GATEWAY',
   unavailable: 'SERVICE_UNAVAILABLE',
   internal: 'INTERNAL_SERVER_ERROR',
 }

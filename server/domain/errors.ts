@@ -22,6 +22,7 @@ export const DOMAIN_ERROR_CODES = [
   'upstream_overloaded',
   'upstream_failed',
   'upstream_timeout',
+  'rpc_upstream_failed',
   'unavailable',
   'internal',
 ] as const

@@ -64,7 +64,7 @@ export class NodeRouter {
   }
 
   /**
-   * Fails with `upstream_failed` (status 500 on this path; nothing of what the node said is in it) or `unavailable` when
+   * Fails with `rpc_upstream_failed` (nothing of what the nodes said is in it) or `unavailable` when
    * the network has no node. When the caller aborts, the reason passes through: look at `signal.aborted` first.
    */
   async send<T>(request: NodeRequest, read: AnswerReader<T>): Promise<RoutedAnswer<T>> {
@@ -128,11 +128,6 @@ async function letGo(body: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 function nodeFailure(network: string): DomainError {
-  return new DomainError(
-    'upstream_failed',
-    `No node of ${network} gave a usable answer; nothing was charged, try again`,
-    {
-      upstreamStatus: 500,
-    },
-  )
+  const message = `No node of ${network} gave a usable answer; nothing was charged, try again`
+  return new DomainError('rpc_upstream_failed', message)
 }

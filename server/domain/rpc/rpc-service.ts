@@ -81,7 +81,7 @@ export class RpcService {
   /**
    * Runs one request or one batch. Fails with `invalid_json` and `invalid_request` (nothing was executed), with the
    * refusals of an admission (`rate_limited`, `insufficient_balance`, `key_limit_usd`, `key_limit_diem`), and with
-   * `upstream_failed` (status 500) or `unavailable` when no node answered; none of these costs anything.
+   * `rpc_upstream_failed` or `unavailable` when no node answered; none of these costs anything.
    */
   async call(context: RequestContext, slug: string, body: Buffer): Promise<RpcResponse> {
     const { metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps

@@ -82,7 +82,7 @@ export interface StreamEnds {
 
 /**
  * Passes a large answer on as it arrives. The chunk that completes it is held back until the charge is durable. A client
- * that leaves pays what was announced; an answer that breaks off costs nothing and ends in `upstream_failed`, so that
+ * that leaves pays what was announced; an answer that breaks off costs nothing and ends in `rpc_upstream_failed`, so that
  * the connection is cut. Whoever takes this iterator must read it or return it.
  */
 export async function* relayStream(answer: StreamedAnswer, ends: StreamEnds): AsyncGenerator<Uint8Array, void> {
@@ -103,7 +103,7 @@ export async function* relayStream(answer: StreamedAnswer, ends: StreamEnds): As
     ended = true
     if (scanner.state !== 'complete') {
       await ends.release()
-      throw new DomainError('upstream_failed', 'The node broke off in the middle of its answer')
+      throw new DomainError('rpc_upstream_failed', 'The node broke off in the middle of its answer')
     }
   } catch (error) {
     if (!ended && !ends.signal.aborted) {

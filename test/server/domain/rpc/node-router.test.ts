@@ -61,7 +61,7 @@ test.each(['refused', 'garbage', 429, 500] as const)(
       fakeNode('first', () => behaviour),
       second,
     )
-    await expect(send({ write: true })).rejects.toMatchObject({ code: 'upstream_failed', upstreamStatus: 500 })
+    await expect(send({ write: true })).rejects.toMatchObject({ code: 'rpc_upstream_failed' })
     expect(second.calls).toBe(0)
   },
 )

@@ -161,7 +161,7 @@ test.each([
   ['an empty body', { kind: 'empty' }],
 ] as const)('a batch that no node answers (%s) costs nothing', async (_, fault) => {
   node.failNext(fault)
-  await expect(run('ethereum-mainnet', batch(item(1), item(2)))).rejects.toMatchObject({ code: 'upstream_failed' })
+  await expect(run('ethereum-mainnet', batch(item(1), item(2)))).rejects.toMatchObject({ code: 'rpc_upstream_failed' })
   expect(ends()).toEqual(['released'])
 })
 

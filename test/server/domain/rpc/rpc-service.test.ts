@@ -136,7 +136,7 @@ describe('an answer that is none costs nothing and says nothing of the node', ()
   ] as const)('%s', async (_, fault) => {
     node.failNext(fault)
     const error: unknown = await rpc.call('ethereum-mainnet', CHAIN_ID).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ code: 'upstream_failed', upstreamStatus: 500 })
+    expect(error).toMatchObject({ code: 'rpc_upstream_failed' })
     expect(String(error)).not.toMatch(/127\.0\.0\.1|secret|internal|html/)
     expect(ends()).toEqual(['released'])
   })
@@ -179,7 +179,7 @@ describe('a large answer', () => {
     node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
     node.failNext({ kind: 'truncate' })
     const answer = await rpc.call('ethereum-mainnet', '{"jsonrpc":"2.0","id":1,"method":"eth_getLogs"}')
-    await expect(bodyText(answer)).rejects.toMatchObject({ code: 'upstream_failed' })
+    await expect(bodyText(answer)).rejects.toMatchObject({ code: 'rpc_upstream_failed' })
     expect(ends()).toEqual(['released'])
   })
 
