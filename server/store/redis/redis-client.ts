@@ -1,11 +1,14 @@
 import { type CommandParser, createClient, defineScript } from 'redis'
 import type { Log } from '../../domain/log.ts'
+import { DeadlineExceeded, withDeadline } from '../deadline.ts'
 import { LogThrottle } from '../log-throttle.ts'
 import { ADJUST_SCRIPT, CONSUME_SCRIPT, PEEK_SCRIPT } from './window-scripts.ts'
 
 const CONNECT_TIMEOUT_MS = 500
 const RECONNECT_DELAY_MS_MAX = 1_000
 const START_WAIT_MS = 1_000
+/** How often the server is asked for a sign of life, and how long a silent connection is kept. */
+const LIVENESS = { probeEveryMs: 1_000, silenceMs: 3_000 }
 /** A server that hangs must not make the process hoard commands. */
 const QUEUED_COMMANDS_MAX = 10_000
 
@@ -47,7 +50,7 @@ export type RedisClient = ReturnType<typeof newClient>
  * A client that reconnects for ever and never throws because the server is away. Resolves when connected, or after a
  * second without: Redis down is a degraded start, not a failed one.
  */
-export async function createRedis(url: string, log: Log): Promise<RedisClient> {
+export async function createRedis(url: string, log: Log, liveness = LIVENESS): Promise<RedisClient> {
   const client = newClient(url)
   const throttle = new LogThrottle()
   client.on('error', (error: unknown) => {
@@ -60,10 +63,36 @@ export async function createRedis(url: string, log: Log): Promise<RedisClient> {
       resolve()
     })
   })
-  // Only closing the client ends the attempts; every other failure went through the error listener.
-  client.connect().catch(() => undefined)
+  connect(client)
+  replaceSilentConnections(client, liveness)
   await ready
   return client
+}
+
+function connect(client: RedisClient): void {
+  // Only closing the client ends the attempts; every other failure went through the error listener.
+  client.connect().catch(() => undefined)
+}
+
+/** A connection whose other end vanished without a word looks open for a quarter of an hour; only silence betrays it. */
+function replaceSilentConnections(client: RedisClient, { probeEveryMs, silenceMs }: typeof LIVENESS): void {
+  let probing = false
+  const probe = async (): Promise<void> => {
+    if (!client.isOpen) return clearInterval(timer)
+    if (probing || !client.isReady) return
+    probing = true
+    try {
+      await withDeadline(client.ping(), silenceMs)
+    } catch (error) {
+      if (error instanceof DeadlineExceeded && client.isOpen) {
+        client.destroy()
+        connect(client)
+      }
+    } finally {
+      probing = false
+    }
+  }
+  const timer = setInterval(() => void probe(), probeEveryMs).unref()
 }
 
 /** Ends the connection; what waits for an answer is given up. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { WindowDecision } from '../../../../server/domain/rate-limits/window-store.ts'
 import { FailoverWindowStore } from '../../../../server/store/failover-window-store.ts'
@@ -11,6 +13,28 @@ import { charge, START_MS } from '../window-fixtures.ts'
 
 const server = await startRedisProcess()
 if (server === null) console.warn('redis-server is not installed. Tests that kill one are skipped.')
+
+/** Forwards to a server until it is muted: open connections then carry nothing any more, new ones work. */
+async function startMutableProxy(targetUrl: string) {
+  const sockets = new Set<Socket>()
+  const proxy = createServer((inner) => {
+    const outer = createConnection(Number(new URL(targetUrl).port), '127.0.0.1')
+    for (const socket of [inner, outer]) sockets.add(socket.on('error', () => {}))
+    inner.pipe(outer).pipe(inner)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    mute: () => {
+      for (const socket of sockets) socket.unpipe().removeAllListeners('data').resume()
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      proxy.close()
+    },
+  }
+}
 
 describe.runIf(server !== null)('when Redis is lost', () => {
   let redis: RedisProcess
@@ -91,6 +115,28 @@ describe.runIf(server !== null)('when Redis is lost', () => {
         { timeout: 10_000 },
       )
       .toEqual(new Set(['again', 'joined']))
+  })
+
+  it('a connection that fell silent without closing is replaced, and its subscriptions with it', async () => {
+    await using proxy = await startMutableProxy(redis.url)
+    const log = createRecordingLog()
+    const liveness = { probeEveryMs: 20, silenceMs: 100 }
+    const publisher = (await connect()).client
+    const subscriber = await createRedis(proxy.url, log, liveness)
+    onTestFinished(() => closeRedis(subscriber))
+    const heard: string[] = []
+    await new RedisPubSub({ publisher, subscriber, log }).subscribe('quiet', (message) => heard.push(message))
+    proxy.mute()
+    const elsewhere = new RedisPubSub({ publisher, subscriber: publisher, log })
+    await expect
+      .poll(
+        () => {
+          elsewhere.publish('quiet', 'hello')
+          return heard[0]
+        },
+        { timeout: 10_000 },
+      )
+      .toBe('hello')
   })
 
   it('a process starts without it and says so once', async () => {
