@@ -7,7 +7,7 @@ import { ConsumptionLimitBody } from './consumption-limit.ts'
 
 const { type, description, limitPeriod, modelPrivacy, expiresAt } = CreateApiKeyInput.shape
 
-export const CreateApiKeyBody = z.strictObject({
+const CreateApiKeyBody = z.strictObject({
   apiKeyType: type,
   description,
   consumptionLimit: ConsumptionLimitBody.prefault({}),

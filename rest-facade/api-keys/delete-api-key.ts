@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseInput } from '../../server/domain/validation.ts'
 import { KEY_BODY_BYTES_MAX, type Route } from '../route.ts'
 
-export const DeleteApiKeyInput = z.strictObject({ id: z.string() })
+const DeleteApiKeyInput = z.strictObject({ id: z.string() })
 
 export const deleteApiKeyRoute: Route = {
   method: 'delete',

@@ -7,7 +7,7 @@ import { ConsumptionLimitBody } from './consumption-limit.ts'
 
 const { id, description, limitPeriod, modelPrivacy, expiresAt } = UpdateApiKeyInput.shape
 
-export const UpdateApiKeyBody = z.strictObject({
+const UpdateApiKeyBody = z.strictObject({
   id,
   description,
   consumptionLimit: ConsumptionLimitBody.optional(),

@@ -3,7 +3,7 @@ import { NANO_USD_PER_USD } from '../money.ts'
 import { UsdDecimal } from '../usd-decimal.ts'
 import { API_KEY_TYPES, LIMIT_PERIODS, MODEL_PRIVACY_LEVELS } from './api-key.ts'
 
-export const API_KEY_DESCRIPTION_CHARACTERS_MAX = 64
+const API_KEY_DESCRIPTION_CHARACTERS_MAX = 64
 export const CONSUMPTION_LIMIT_USD_MAX = 9_999_999_999
 
 export const ApiKeyDescription = z
