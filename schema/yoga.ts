@@ -70,7 +70,8 @@ function useJsonOnly(): Plugin {
       if (request.method !== 'POST') return
       const [mediaType = ''] = (request.headers.get('content-type') ?? '').split(';')
       if (mediaType.trim().toLowerCase() === 'application/json') return
-      throw refusal('UNSUPPORTED_MEDIA_TYPE', 'Send the operation as JSON, with "Content-Type: application/json"', 415)
+      const message = 'Send the operation as JSON, with "Content-Type: application/json"'
+      throw refusal('UNSUPPORTED_MEDIA_TYPE', message, { status: 415, spec: false })
     },
   }
 }

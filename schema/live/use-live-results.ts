@@ -23,7 +23,7 @@ export function useLiveResults({ slots, open }: LiveResultsOptions): Plugin<Grap
         const release = occupy(context, slots)
         if (release === undefined) {
           const message = 'This key has as many open streams and sockets as it may; close one first'
-          return { errors: [refusal('TOO_MANY_CONNECTIONS', message, 429)] }
+          return { errors: [refusal('TOO_MANY_CONNECTIONS', message, { status: 429, spec: false })] }
         }
         open.add(lifetime)
         const onEnd = (): void => {
@@ -63,7 +63,7 @@ function occupy(
     credential: { authorization, remoteAddress },
     caller,
     services,
-    onEnd: (reason) => lifetime.abort(refusal('UNAUTHENTICATED', reason, 401)),
+    onEnd: (reason) => lifetime.abort(refusal('UNAUTHENTICATED', reason)),
   })
   return () => {
     watch.stop()

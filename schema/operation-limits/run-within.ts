@@ -11,7 +11,7 @@ export async function runWithin(
   const late = new Promise<ExecutionResult>((resolve) => {
     timer = setTimeout(() => {
       const message = `The operation took longer than ${timeoutMs / 1_000} s; ask for less at once`
-      resolve({ errors: [refusal('EXECUTION_TIMEOUT', message, 504)] })
+      resolve({ errors: [refusal('EXECUTION_TIMEOUT', message, { status: 504, spec: true })] })
       lifetime.abort()
     }, timeoutMs)
   })

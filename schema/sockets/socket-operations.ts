@@ -56,11 +56,8 @@ function createOperationContext({ extra }: SocketContext, services: Services): G
 
 function assertWithinSocket({ subscriptions }: SocketContext, { subscriptionsPerSocketMax }: GraphqlLimits): void {
   if (Object.keys(subscriptions).length <= subscriptionsPerSocketMax) return
-  throw refusal(
-    'TOO_MANY_SUBSCRIPTIONS',
-    `A socket runs at most ${subscriptionsPerSocketMax} operations at a time; complete one first`,
-    429,
-  )
+  const message = `A socket runs at most ${subscriptionsPerSocketMax} operations at a time; complete one first`
+  throw refusal('TOO_MANY_SUBSCRIPTIONS', message)
 }
 
 async function prepare(

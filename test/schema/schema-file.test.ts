@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type GraphQLNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+} from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { schema } from '../../schema/index.ts'
+import { printGraphqlSchema } from '../../schema/print.ts'
+
+const types = Object.values(schema.getTypeMap()).filter(
+  (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+)
+
+/** Names of everything in a type that has no description. */
+function undescribed(type: GraphQLNamedType): string[] {
+  const missing = type.description ? [] : [type.name]
+  const note = (name: string, description: string | null | undefined) => {
+    if (!description) missing.push(`${type.name}.${name}`)
+  }
+  if (isObjectType(type) || isInterfaceType(type)) {
+    for (const field of Object.values(type.getFields())) {
+      note(field.name, field.description)
+      for (const argument of field.args) note(`${field.name}(${argument.name})`, argument.description)
+    }
+  }
+  if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) note(field.name, field.description)
+  if (isEnumType(type)) for (const value of type.getValues()) note(value.name, value.description)
+  return missing
+}
+
+describe('the schema', () => {
+  it('is the committed schema/schema.graphql; `npm run generate` writes it', async () => {
+    const committed = await readFile(join(import.meta.dirname, '../../schema/schema.graphql'), 'utf8')
+    expect(printGraphqlSchema()).toBe(committed)
+  })
+
+  it('describes every type, field, argument, input field and enum value', () => {
+    expect(types.length).toBeGreaterThan(40)
+    expect(types.flatMap(undescribed)).toEqual([])
+  })
+})

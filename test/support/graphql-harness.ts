@@ -1,0 +1,138 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createGraphqlServer } from '../../schema/server.ts'
+import type { GraphqlLimits } from '../../schema/limits.ts'
+import { Catalogue } from '../../server/domain/inference/catalogue.ts'
+import { ModelDefinition } from '../../server/domain/inference/model-definition.ts'
+import { AbuseGuard } from '../../server/domain/rate-limits/abuse-guard.ts'
+import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
+import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
+import type { Services } from '../../server/domain/services.ts'
+import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
+import { createTestDatabase } from './database.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { createKeyHarness, keySettings } from './key-harness.ts'
+import { createMoneyHarness } from './money-harness.ts'
+import { createRecordingLog } from './recording-log.ts'
+
+export interface GraphqlHarnessOptions {
+  limits?: Partial<GraphqlLimits>
+  allowedOrigins?: readonly string[]
+  isProduction?: boolean
+  /** Services that replace the real ones, to make them fail. */
+  services?: Partial<Services>
+}
+
+export interface GraphqlAnswer {
+  status: number
+  headers: Headers
+  data: any
+  errors: { message: string; path?: unknown[]; extensions: Record<string, any> }[]
+}
+
+const MODELS = [
+  { id: 'alpha', type: 'text', traits: ['default'], pricing: { input: { usd: 0.15 }, output: { usd: 0.6 } } },
+  { id: 'beta', type: 'text', privacy: 'anonymized' },
+  { id: 'gamma', type: 'image', pricing: { generation: { usd: 0.01 } } },
+]
+
+/** The GraphQL front on a loopback port, over the real services and a database of its own. */
+export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
+  const database = await createTestDatabase()
+  const clock = createFakeClock()
+  const log = createRecordingLog()
+  const pubSub = new MemoryPubSub(log)
+  const keys = await createKeyHarness(database.db, { clock, pubSub })
+  const money = createMoneyHarness(database.db, clock)
+  await money.balanceFeed.start()
+  const models = MODELS.map((model) =>
+    ModelDefinition.parse({ ...model, providers: [{ id: 'main', model: model.id }] }),
+  )
+  const services = {
+    serviceName: 'service',
+    version: '20260115.120000',
+    openAiErrors: false,
+    clock,
+    ids: keys.ids,
+    log,
+    accounts: keys.accounts,
+    apiKeys: keys.apiKeys,
+    auth: keys.auth,
+    abuseGuard: new AbuseGuard({ limits: LimitTable.parse(undefined).abuse, clock, pubSub }),
+    ledger: money.ledger,
+    catalogue: new Catalogue({ models, compatibility: {}, serviceName: 'service', clock }),
+    rpc: { networks: () => [...createNetworkTable('robinhood').values()] },
+    ...options.services,
+  } as Services
+  const graphql = createGraphqlServer({
+    services,
+    log,
+    isProduction: options.isProduction ?? true,
+    allowedOrigins: options.allowedOrigins ?? [],
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  })
+  const server = createServer((request, response) => graphql.handle(request, response))
+  server.on('upgrade', (request, socket, head) => graphql.handleUpgrade(request, socket, head))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://${host}/graphql`
+
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } })
+
+  /** Runs an operation with a key's secret, or without any. */
+  const run = async (query: string, { key, variables }: { key?: string; variables?: object } = {}) => {
+    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` }
+    return readAnswer(await post(JSON.stringify({ query, variables }), headers))
+  }
+
+  /** An account with an ADMIN and an INFERENCE key, and USD. */
+  const createAccount = async (grantNanoUsd = 1_500_000_000n) => {
+    const { accountId, adminKey, caller } = await keys.createAccount()
+    if (grantNanoUsd > 0n) await money.ledger.grant({ accountId, amountNanoUsd: grantNanoUsd, reason: 'test' })
+    const inference = await keys.apiKeys.createForAccount(accountId, keySettings({ description: 'inference' }))
+    return {
+      accountId,
+      adminKey,
+      adminKeyId: caller.keyId,
+      inferenceKey: inference.secret,
+      inferenceKeyId: inference.key.id,
+    }
+  }
+
+  const close = async () => {
+    await graphql.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await money.balanceFeed.stop()
+    await keys.events.close()
+    await database.close()
+  }
+  return {
+    url,
+    socketUrl: `ws://${host}/graphql`,
+    post,
+    run,
+    createAccount,
+    graphql,
+    keys,
+    money,
+    clock,
+    log,
+    services,
+    close,
+  }
+}
+
+export type GraphqlHarness = Awaited<ReturnType<typeof startGraphqlHarness>>
+export type GraphqlTestAccount = Awaited<ReturnType<GraphqlHarness['createAccount']>>
+
+export async function readAnswer(response: Response): Promise<GraphqlAnswer> {
+  const body: any = await response.json()
+  return { status: response.status, headers: response.headers, data: body.data, errors: body.errors ?? [] }
+}
+
+/** The codes of an answer's errors. */
+export function codes({ errors }: Pick<GraphqlAnswer, 'errors'>): unknown[] {
+  return errors.map(({ extensions }) => extensions?.['code'])
+}
