@@ -31,7 +31,7 @@ export function mountRestFacade(app: Express, routes: readonly Route[], services
   }
   app.use(BASE_PATH, (request: Request, response: Response) => {
     begin({ request, response, services }).json(404, {
-      error: `There is no ${request.method} ${BASE_PATH}${request.path}; GET /openapi.json lists what there is`,
+      error: `There is no ${request.method} ${BASE_PATH}${request.path}`,
       code: 'NOT_FOUND',
     })
   })

@@ -34,7 +34,7 @@ export interface RunningServices {
 }
 
 export function createServices(config: Config, infrastructure: Infrastructure): RunningServices {
-  const { clock, ids, log, db, pubSub, windows, wait } = infrastructure
+  const { clock, ids, log, db, pubSub, windows } = infrastructure
   const ratePlans = new RatePlans(config.limits)
   const rateLimits = new RateLimitService({ store: windows, clock, refusals: refusalsInLog(log), pubSub })
   const abuseGuard = new AbuseGuard({ limits: config.limits.abuse, clock, pubSub })
@@ -106,6 +106,7 @@ function createMoney({ db, clock, ids, log, pubSub, wait, rateLimits }: MoneyPar
   const sweeper = new HoldSweeper({
     holds,
     settle: (item) => metering.settleItem(item),
+    releaseUnsettled: () => metering.releaseUnsettled(),
     released: (accountId) => balanceFeed.changed(accountId),
     processId,
     log,

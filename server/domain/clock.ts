@@ -18,3 +18,8 @@ export function utcDay(instant: Date): string {
 export function nextUtcMidnight(instant: Date): Date {
   return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth(), instant.getUTCDate() + 1))
 }
+
+/** Midnight UTC with which the day of `instant` began. */
+export function utcMidnight(instant: Date): Date {
+  return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth(), instant.getUTCDate()))
+}

@@ -57,6 +57,7 @@ export function createMoneyHarness(db: Kysely<Database>, clock: Clock) {
   const sweeper = new HoldSweeper({
     holds,
     settle: (item) => metering.settleItem(item),
+    releaseUnsettled: () => metering.releaseUnsettled(),
     released: (accountId) => balanceFeed.changed(accountId),
     processId,
     log: silent,
@@ -111,7 +112,7 @@ export function createMoneyHarness(db: Kysely<Database>, clock: Clock) {
       })
       .execute()
     await ledgerRepository.inTransaction((transaction) => transaction.createBalance(accountId, 'usd'))
-    if (funds.stakeNano !== undefined) await ledger.stakeChanged(accountId, 0n)
+    if (funds.stakeNano !== undefined) await ledger.stakeChanged(accountId)
     if (funds.usdNano !== undefined) await ledger.grant({ accountId, amountNanoUsd: funds.usdNano, reason: 'test' })
     return addKey(accountId, limits)
   }

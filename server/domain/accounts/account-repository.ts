@@ -66,23 +66,14 @@ export class AccountRepository {
     return row === undefined ? undefined : toAccount(row)
   }
 
-  /** The stake that was replaced, or undefined when there is no such account. */
-  async replaceStake(accountId: string, stakeDiemNano: bigint): Promise<bigint | undefined> {
-    return this.#db.transaction().execute(async (trx) => {
-      const before = await trx
-        .selectFrom('accounts')
-        .select('stake_diem_nano')
-        .where('account_id', '=', accountId)
-        .forNoKeyUpdate()
-        .executeTakeFirst()
-      if (before === undefined) return undefined
-      await trx
-        .updateTable('accounts')
-        .set({ stake_diem_nano: stakeDiemNano })
-        .where('account_id', '=', accountId)
-        .execute()
-      return before.stake_diem_nano
-    })
+  /** False when there is no such account. */
+  async setStake(accountId: string, stakeDiemNano: bigint): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('accounts')
+      .set({ stake_diem_nano: stakeDiemNano })
+      .where('account_id', '=', accountId)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 }
 

@@ -90,9 +90,9 @@ export class AccountService {
 
   /** Sets the daily DIEM allowance: more counts today already, less from the next UTC day on. */
   async setStake(accountId: string, stakeDiemNano: bigint): Promise<AccountWithBalances> {
-    const previous = isUuid(accountId) ? await this.#deps.accounts.replaceStake(accountId, stakeDiemNano) : undefined
-    if (previous === undefined) throw accountMissing(accountId)
-    await this.#deps.ledger.stakeChanged(accountId, previous)
+    const known = isUuid(accountId) && (await this.#deps.accounts.setStake(accountId, stakeDiemNano))
+    if (!known) throw accountMissing(accountId)
+    await this.#deps.ledger.stakeChanged(accountId)
     return this.get(accountId)
   }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Clock, utcDay } from '../clock.ts'
+import { type Clock, utcDay, utcMidnight } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
 import type { Hold } from '../metering/hold.ts'
 import type { LedgerRepository, LedgerTransaction, LockedBalance } from './ledger-repository.ts'
@@ -45,17 +45,17 @@ export class DiemAllowance {
   }
 
   /** After a change of stake: an increase counts today already, a decrease from the next day on. */
-  async stakeChanged(accountId: string, previousStakeNano: bigint): Promise<void> {
-    const day = utcDay(this.#clock.now())
+  async stakeChanged(accountId: string): Promise<void> {
+    const today = this.#clock.now()
     await this.#ledger.inTransaction(async (ledger) => {
       await ledger.createBalance(accountId, 'diem')
-      const before = await ledger.lockBalance(accountId, 'diem')
-      const startedNow = before?.epoch_day !== day
-      await this.#startDay(ledger, accountId, day)
-      const increase = (await ledger.stakeOf(accountId)) - previousStakeNano
+      await this.#startDay(ledger, accountId, utcDay(today))
       const balance = await ledger.lockBalance(accountId, 'diem')
-      if (startedNow || increase <= 0n || balance === undefined) return
-      await this.#post(ledger, balance, { kind: 'diem_allowance', amountNano: increase, reference: null })
+      if (balance === undefined) return
+      // Compared with what today was granted already, so that two changes at once cannot grant one increase twice.
+      const amountNano =
+        (await ledger.stakeOf(accountId)) - (await ledger.allowanceSince(accountId, utcMidnight(today)))
+      if (amountNano > 0n) await this.#post(ledger, balance, { kind: 'diem_allowance', amountNano, reference: null })
     })
   }
 

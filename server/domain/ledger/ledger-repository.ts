@@ -120,6 +120,19 @@ export class LedgerTransaction {
     return row === undefined ? undefined : toLedgerTransfer(row)
   }
 
+  /** DIEM allowance posted from `since` on. */
+  async allowanceSince(accountId: string, since: Date): Promise<bigint> {
+    const row = await this.#trx
+      .selectFrom('ledger_transfers')
+      .select(({ fn }) => fn.sum<string | null>('amount_nano').as('total'))
+      .where('account_id', '=', accountId)
+      .where('currency', '=', 'diem')
+      .where('kind', '=', 'diem_allowance')
+      .where('created_at', '>=', since)
+      .executeTakeFirst()
+    return BigInt(row?.total ?? 0)
+  }
+
   async setEpochDay(accountId: string, day: string): Promise<void> {
     await this.#trx
       .updateTable('balances')

@@ -73,9 +73,9 @@ export class LedgerService {
     return transfer
   }
 
-  /** To be called after the account's stake was changed from `previousStakeNano`. */
-  async stakeChanged(accountId: string, previousStakeNano: bigint): Promise<void> {
-    await this.#deps.diemAllowance.stakeChanged(accountId, previousStakeNano)
+  /** To be called after the account's stake was changed. */
+  async stakeChanged(accountId: string): Promise<void> {
+    await this.#deps.diemAllowance.stakeChanged(accountId)
     this.#deps.balanceFeed.changed(accountId)
   }
 

@@ -7,6 +7,8 @@ import type { MeteredRequest } from './metered-request.ts'
 
 export interface HeldRequestPorts {
   settle: (item: SettleItem) => Promise<SettleResult>
+  /** The settlement failed for good: its hold is to be released as soon as the database answers again. */
+  unsettled: (release: SettleItem) => void
   extend: (hold: Hold, byNano: bigint) => Promise<boolean>
   settled: (hold: Hold) => void
   returnWindows: (grant: RateGrant, used: { tokens?: number; credits?: number }) => void
@@ -66,7 +68,16 @@ export class HeldRequest implements MeteredRequest {
 
   async #finish(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
     this.#ports.returnWindows(this.grant, used)
-    const result = await this.#ports.settle(item)
+    const result = await this.#ports.settle(item).catch((error: unknown) => {
+      this.#ports.unsettled({ ...item, charge_nano: '0', sku: null })
+      throw new DomainError(
+        'unavailable',
+        'The charge of this request could not be written, so it was not completed; send it again',
+        {
+          cause: error,
+        },
+      )
+    })
     // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
     if (result.outcome === 'lost' && item.sku !== null) {
       throw new DomainError(
@@ -76,7 +87,10 @@ export class HeldRequest implements MeteredRequest {
     }
     this.#ports.settled(this.hold)
     const restNano = this.hold.amountNanoUsd - result.chargedNano
-    if (this.hold.currency === 'diem' && restNano > 0n) await this.#ports.expireRest(this.hold, restNano)
+    if (this.hold.currency === 'diem' && restNano > 0n) {
+      // The charge is durable; a rest that stays by a failure expires with the next allowance.
+      await this.#ports.expireRest(this.hold, restNano).catch(() => undefined)
+    }
     return {
       chargedNanoUsd: result.chargedNano,
       currency: this.hold.currency,

@@ -9,6 +9,8 @@ const SWEEP_ITEMS_MAX = 1_000
 export interface HoldSweeperDependencies {
   holds: HoldRepository
   settle: (item: SettleItem) => Promise<SettleResult>
+  /** Frees this process's own holds whose settlement failed. */
+  releaseUnsettled: () => Promise<void>
   /** An account's balance changed by a release. */
   released: (accountId: string) => void
   processId: string
@@ -29,6 +31,7 @@ export class HoldSweeper {
     await this.#deps.holds.heartbeat(this.#deps.processId)
     this.#every(HEARTBEAT_SECONDS, () => this.#deps.holds.heartbeat(this.#deps.processId))
     this.#every(SWEEP_SECONDS, async () => {
+      await this.#deps.releaseUnsettled()
       await this.sweep(STALE_SECONDS)
       await this.#deps.holds.forgetEndedProcesses(STALE_SECONDS)
     })

@@ -38,6 +38,7 @@ export class MeteringService implements Metering {
   readonly #deps: MeteringDependencies
   readonly #admissions: GroupCommit<AdmitItem, AdmitResult>
   readonly #settlements: GroupCommit<SettleItem, SettleResult>
+  readonly #unsettled: SettleItem[] = []
 
   constructor(deps: MeteringDependencies) {
     this.#deps = deps
@@ -66,6 +67,14 @@ export class MeteringService implements Metering {
   /** Resolves when no admission or settlement is waiting or in flight. */
   async drained(): Promise<void> {
     await Promise.all([this.#admissions.drained(), this.#settlements.drained()])
+  }
+
+  /** Frees holds whose settlement failed while the database was away; a sweeper of another process would not, since this one lives. */
+  async releaseUnsettled(): Promise<void> {
+    const releases = this.#unsettled.splice(0)
+    await Promise.all(
+      releases.map((item) => this.#settlements.submit(item).catch(() => void this.#unsettled.push(item))),
+    )
   }
 
   /** Ends holds in the same batches as everything else; the sweeper's entry. */
@@ -114,6 +123,7 @@ export class MeteringService implements Metering {
 
   readonly #heldRequestPorts = {
     settle: (item: SettleItem) => this.#settlements.submit(item),
+    unsettled: (item: SettleItem) => void this.#unsettled.push(item),
     extend: (hold: Hold, byNano: bigint) => this.#deps.holds.extend(hold.accountId, hold.requestId, byNano),
     settled: (hold: Hold) => this.#deps.balanceFeed.changed(hold.accountId),
     returnWindows: (...args: Parameters<RateLimiter['correct']>) => this.#deps.rateLimiter.correct(...args),

@@ -1,0 +1,34 @@
+import type { Config } from '../config/config.ts'
+import { Catalogue } from '../domain/inference/catalogue.ts'
+import { ChatService } from '../domain/inference/chat-service.ts'
+import { EmbeddingService } from '../domain/inference/embedding-service.ts'
+import { ProviderRouter } from '../domain/inference/provider-router.ts'
+import { TokenCounter } from '../domain/inference/token-counter.ts'
+import type { Metering } from '../domain/metering/metered-request.ts'
+import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
+import { createCircuitBreaker } from '../upstream/inference/circuit-breaker.ts'
+import type { Infrastructure } from './infrastructure.ts'
+
+export interface InferenceParts extends Pick<Infrastructure, 'clock' | 'log' | 'providers'> {
+  metering: Metering
+  ratePlans: RatePlans
+}
+
+/** System prompts that the service puts before its callers'; an operator's own come with the characters. */
+const SYSTEM_PROMPTS: readonly string[] = []
+
+export function createInferenceServices(config: Config, parts: InferenceParts) {
+  const { clock, log, providers, metering, ratePlans } = parts
+  const serviceName = config.service.name
+  const catalogue = new Catalogue({ models: config.models, compatibility: config.compatibility, serviceName, clock })
+  const router = new ProviderRouter({ providers, createBreaker: createCircuitBreaker, log })
+  const counter = new TokenCounter()
+  // Counting waits for the encoding; loading it now keeps that wait out of the first request.
+  void counter.load()
+  const common = { catalogue, counter, ratePlans, router, metering, clock, serviceName }
+  return {
+    catalogue,
+    chat: new ChatService({ ...common, systemPrompts: SYSTEM_PROMPTS, log }),
+    embeddings: new EmbeddingService(common),
+  }
+}

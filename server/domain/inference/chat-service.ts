@@ -1,0 +1,136 @@
+import type { Caller, RequestContext } from '../auth/caller.ts'
+import type { Clock } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
+import { completionBody, readCompletion, writtenText } from './chat/chat-completion.ts'
+import { type ChatPlan, type ChatPlannerDeps, planChat } from './chat/chat-plan.ts'
+import { ChatStreamRun } from './chat/chat-stream.ts'
+import { measureUsage } from './chat/chat-usage.ts'
+import { toUsage } from './chat/chat-usage-record.ts'
+import { ServiceParameterReader } from './chat/service-parameters.ts'
+import type { ProviderRouter, RoutedResponse } from './provider-router.ts'
+import type { ServedBy } from './served-by.ts'
+
+export interface ChatCompletion {
+  /** The JSON answer of `POST /chat/completions`; its charge is durable. */
+  body: Record<string, unknown>
+  metered: MeteredRequest
+  served: ServedBy
+}
+
+export interface ChatStream {
+  /** Bytes of the event stream. Iterate it to its end or leave it by `break`: either settles the request. */
+  frames: AsyncIterable<Buffer>
+  metered: MeteredRequest
+  served: ServedBy
+}
+
+export interface ChatServiceDeps extends Omit<ChatPlannerDeps, 'parameters'> {
+  serviceName: string
+  router: Pick<ProviderRouter, 'send'>
+  metering: Metering
+  clock: Clock
+  log: Log
+}
+
+/**
+ * Chat completions. `plan` checks a request without holding anything; `complete` and `stream` run it on the money path
+ * of design section 5. They fail with what `Metering.open` and `ProviderRouter.send` fail with, and with
+ * `upstream_failed` for an unusable answer; a request that fails is charged nothing.
+ */
+export class ChatService {
+  readonly #deps: ChatServiceDeps
+  readonly #plannerDeps: ChatPlannerDeps
+
+  constructor(deps: ChatServiceDeps) {
+    this.#deps = deps
+    this.#plannerDeps = { ...deps, parameters: new ServiceParameterReader(deps.serviceName) }
+  }
+
+  /** Fails with `invalid_request`, `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`. */
+  plan(caller: Caller, body: unknown): Promise<ChatPlan> {
+    return planChat(caller, body, this.#plannerDeps)
+  }
+
+  async complete(context: RequestContext, plan: ChatPlan): Promise<ChatCompletion> {
+    const { clock, counter } = this.#deps
+    const startedAtMs = clock.nowMs()
+    const { metered, routed } = await this.#open(context, plan)
+    try {
+      const completion = await readCompletion(routed.response)
+      const usage = measureUsage({
+        plan,
+        reported: completion.body['usage'],
+        heldNanoUsd: metered.hold.amountNanoUsd,
+        countCompletion: () => counter.countExactly(writtenText(completion.choices)),
+      })
+      const record = toUsage(usage, { plan, routed, outcome: 'completed', durationMs: clock.nowMs() - startedAtMs })
+      const tokens = usage.tokens.promptTokens + usage.tokens.completionTokens
+      const receipt = await metered.settle(record, { tokens })
+      const fallback = { id: `chatcmpl-${context.requestId}`, createdSeconds: Math.floor(clock.nowMs() / 1_000) }
+      const body = completionBody(completion, { plan, usage, receipt, fallback })
+      return { body, metered, served: servedBy(plan, routed) }
+    } catch (error) {
+      await this.#release(context, metered)
+      throw clientLeft(context) ?? error
+    }
+  }
+
+  /** Resolves with the first bytes, so that whatever fails before them fails with a status of its own. */
+  async stream(context: RequestContext, plan: ChatPlan): Promise<ChatStream> {
+    const { clock, counter, log } = this.#deps
+    const startedAtMs = clock.nowMs()
+    const { metered, routed } = await this.#open(context, plan)
+    const run = new ChatStreamRun({ context, plan, metered, routed, startedAtMs, counter, clock, log })
+    const first = await run.next()
+    return { frames: startedWith(first, run), metered, served: servedBy(plan, routed) }
+  }
+
+  async #open(context: RequestContext, plan: ChatPlan): Promise<{ metered: MeteredRequest; routed: RoutedResponse }> {
+    const { metering, router } = this.#deps
+    const metered = await metering.open({ context, plan: plan.ratePlan, holdNanoUsd: plan.holdNanoUsd })
+    try {
+      const request = { operation: '/chat/completions', body: plan.body, signal: context.signal } as const
+      return { metered, routed: await router.send(plan.resolved.model, request) }
+    } catch (error) {
+      await this.#release(context, metered)
+      throw clientLeft(context) ?? error
+    }
+  }
+
+  async #release({ requestId }: RequestContext, metered: MeteredRequest): Promise<void> {
+    try {
+      await metered.release()
+    } catch (error) {
+      // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
+      this.#deps.log.error('hold could not be released', { requestId, error })
+    }
+  }
+}
+
+/** Nobody reads this answer, but what is logged of it should be true. */
+function clientLeft({ signal }: RequestContext): DomainError | undefined {
+  return signal.aborted
+    ? new DomainError('unavailable', 'The client closed the request before its answer began')
+    : undefined
+}
+
+function servedBy({ resolved }: ChatPlan, { providerId, retries }: RoutedResponse): ServedBy {
+  return { model: resolved.model, deprecation: resolved.deprecation, providerId, retries }
+}
+
+/** The run, with its first result taken already. */
+function startedWith(first: IteratorResult<Buffer, undefined>, run: ChatStreamRun): AsyncIterable<Buffer> {
+  let taken: IteratorResult<Buffer, undefined> | undefined = first
+  const iterator: AsyncIterator<Buffer, undefined> = {
+    next: () => {
+      if (taken === undefined) return run.next()
+      const result = taken
+      taken = undefined
+      return Promise.resolve(result)
+    },
+    return: () => run.return(),
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}

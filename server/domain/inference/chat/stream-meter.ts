@@ -1,0 +1,89 @@
+import type { TokenCounter } from '../token-counter.ts'
+import { completionText, isRecord } from './completion-text.ts'
+import { frameData, splitFrames } from './sse-frames.ts'
+
+/** Delivered frames are kept raw up to this size; then they are counted and let go. */
+const KEPT_BYTES_MAX = 1024 * 1024
+/** What the members that every chunk repeats take at least, beside the values of `id`, `object` and `model`. */
+const ENVELOPE_BYTES = 60
+
+/**
+ * Knows what a stream has delivered without parsing it: an upper bound of its tokens from its bytes, which is enough while
+ * the hold is far, and the exact count when it is asked for.
+ */
+export class StreamMeter {
+  readonly #counter: TokenCounter
+  #kept: Buffer[] = []
+  #keptBytes = 0
+  #envelopeBytes = 0
+  #countedTokens = 0
+  /** Upper bound of the tokens in the kept frames: a token is a byte at least. */
+  #boundTokens = 0
+  #finished = false
+
+  constructor(counter: TokenCounter) {
+    this.#counter = counter
+  }
+
+  /** The values that every chunk of this stream repeats, so that they are not taken for text. */
+  learnEnvelope({ id, object, model }: Readonly<Record<string, unknown>>): void {
+    const repeated = [id, object, model].reduce(
+      (sum: number, value) => sum + (typeof value === 'string' ? value.length : 0),
+      0,
+    )
+    this.#envelopeBytes = repeated === 0 ? 0 : repeated + ENVELOPE_BYTES
+  }
+
+  add(bytes: Buffer, frames: number): void {
+    if (bytes.length === 0) return
+    this.#kept.push(bytes)
+    this.#keptBytes += bytes.length
+    const text = bytes.length - frames * this.#envelopeBytes
+    // Shorter frames than the first one's members need: this provider repeats nothing.
+    if (text < 0) this.#envelopeBytes = 0
+    this.#boundTokens += text < 0 ? bytes.length : text
+    if (this.#keptBytes > KEPT_BYTES_MAX) this.count()
+  }
+
+  /** No fewer tokens than were delivered. */
+  get boundTokens(): number {
+    return this.#countedTokens + this.#boundTokens
+  }
+
+  /** Whether a choice has come to its end; exact after `count`. */
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** The tokens that were delivered, by our own count. */
+  count(): number {
+    const texts = new Map<unknown, string>()
+    for (const frame of this.#kept.flatMap(splitFrames)) this.#collect(frame, texts)
+    for (const text of texts.values()) this.#countedTokens += this.#counter.countExactly(text)
+    this.#kept = []
+    this.#keptBytes = 0
+    this.#boundTokens = 0
+    return this.#countedTokens
+  }
+
+  /** Joins the text of each choice, since the pieces of a word are more tokens than the word. */
+  #collect(frame: Buffer, texts: Map<unknown, string>): void {
+    for (const choice of choicesOf(frame)) {
+      if (!isRecord(choice)) continue
+      const { index, delta, finish_reason: finishReason } = choice
+      if (finishReason !== undefined && finishReason !== null) this.#finished = true
+      const text = completionText(delta)
+      if (text !== '') texts.set(index, (texts.get(index) ?? '') + text)
+    }
+  }
+}
+
+function choicesOf(frame: Buffer): readonly unknown[] {
+  try {
+    const chunk: unknown = JSON.parse(frameData(frame) ?? '')
+    return isRecord(chunk) && Array.isArray(chunk['choices']) ? chunk['choices'] : []
+  } catch {
+    // A comment, or bytes that no client can read either.
+    return []
+  }
+}

@@ -1,0 +1,197 @@
+import { isRecord } from './completion-text.ts'
+import { countFrames, FrameBuffer, frameData, splitFrames } from './sse-frames.ts'
+import type { ThinkingChunkFilter } from './thinking.ts'
+
+const USAGE_KEY = Buffer.from('"usage"')
+const ERROR_KEY = Buffer.from('"error"')
+const DONE_MARK = Buffer.from('[DONE]')
+const EMPTY: Buffer = Buffer.alloc(0)
+
+const COLON = 58
+const SPACE = 32
+const LETTER_N = 110
+
+const MODEL_MEMBER = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/
+
+/** What a piece of a provider's stream holds. */
+export interface StreamPiece {
+  /** Bytes for the client. */
+  deliver: Buffer
+  /** The same as the provider sent them, thoughts included: what is counted. */
+  received: Buffer
+  frames: number
+}
+
+interface StreamReaderDeps {
+  /** Our id of the model, which clients see in every chunk. */
+  modelId: string
+  /** Takes thoughts out where the caller asked for that. */
+  thinkingFilter: ThinkingChunkFilter | undefined
+}
+
+/**
+ * Reads a provider's event stream for as much as the platform must know: its usage, its end, its failure. Frames pass as
+ * bytes; one is parsed only if it is the first, or if a key in it says that it is not ordinary.
+ */
+export class StreamReader {
+  readonly #buffer = new FrameBuffer()
+  readonly #modelId: string
+  readonly #thinkingFilter: ThinkingChunkFilter | undefined
+  #foreignModel: { member: Buffer; replacement: Buffer } | undefined
+  #renames = true
+  #first: Record<string, unknown> | undefined
+  #usage: unknown
+  #done = false
+  #failure: unknown
+
+  constructor({ modelId, thinkingFilter }: StreamReaderDeps) {
+    this.#modelId = modelId
+    this.#thinkingFilter = thinkingFilter
+  }
+
+  /** The provider's last `usage`, as it came. */
+  get usage(): unknown {
+    return this.#usage
+  }
+
+  /** Whether `[DONE]` came. */
+  get done(): boolean {
+    return this.#done
+  }
+
+  /** The `error` that the provider put into its stream. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
+  /** Whether a frame grew beyond all measure. */
+  get overflowed(): boolean {
+    return this.#buffer.overflowed
+  }
+
+  /** `id` and `created` of the first chunk, for the chunks that we add. */
+  get first(): Readonly<Record<string, unknown>> {
+    return this.#first ?? {}
+  }
+
+  read(chunk: Uint8Array): StreamPiece {
+    return this.#sort(this.#buffer.push(chunk))
+  }
+
+  /** The last frame of a server that ended without the blank line after it; nothing where it broke off inside. */
+  readRest(): StreamPiece {
+    const rest = this.#buffer.takeRest()
+    const data = frameData(rest)?.trim()
+    const whole = data !== undefined && (data === '[DONE]' || parseObject(data) !== undefined)
+    return this.#sort(
+      whole ? Buffer.concat([Buffer.from(rest.toString('utf8').trimEnd()), Buffer.from('\n\n')]) : EMPTY,
+    )
+  }
+
+  #sort(bytes: Buffer): StreamPiece {
+    if (bytes.length === 0) return { deliver: EMPTY, received: EMPTY, frames: 0 }
+    if (this.#first !== undefined && this.#isOrdinary(bytes)) {
+      return { deliver: this.#renamed(bytes), received: bytes, frames: countFrames(bytes) }
+    }
+    const received: Buffer[] = []
+    const deliver: Buffer[] = []
+    for (const frame of splitFrames(bytes)) {
+      if (this.#done || this.#failure !== undefined) break
+      const shown = this.#readFrame(frame)
+      if (shown === undefined) continue
+      received.push(frame)
+      if (shown.length > 0) deliver.push(shown)
+    }
+    return { deliver: joined(deliver), received: joined(received), frames: received.length }
+  }
+
+  #isOrdinary(bytes: Buffer): boolean {
+    if (this.#thinkingFilter !== undefined) return false
+    return !hasMember(bytes, USAGE_KEY) && !hasMember(bytes, ERROR_KEY) && !bytes.includes(DONE_MARK)
+  }
+
+  /** What the client gets of one frame: empty where thoughts are taken out, undefined where we keep the frame to ourselves. */
+  #readFrame(frame: Buffer): Buffer | undefined {
+    const data = frameData(frame)
+    if (data === undefined) return frame
+    if (data.trim() === '[DONE]') {
+      this.#done = true
+      return undefined
+    }
+    const chunk = parseObject(data)
+    if (chunk === undefined) return frame
+    this.#first ??= chunk
+    const { usage, error, ...rest } = chunk
+    if (error !== undefined && error !== null) {
+      this.#failure = error
+      return undefined
+    }
+    const reported = usage !== undefined && usage !== null
+    if (reported) this.#usage = usage
+    const hasChoices = Array.isArray(rest['choices']) && rest['choices'].length > 0
+    if (reported && !hasChoices) return undefined
+    if (!reported && this.#thinkingFilter === undefined) return this.#renamed(frame)
+    const shown = this.#thinkingFilter === undefined ? rest : this.#thinkingFilter.filter(rest)
+    if (shown === undefined) return EMPTY
+    return toFrame({ ...shown, ...(typeof shown['model'] === 'string' ? { model: this.#modelId } : {}) })
+  }
+
+  /** Puts our name of the model where the provider's is. */
+  #renamed(bytes: Buffer): Buffer {
+    if (!this.#renames) return bytes
+    this.#foreignModel ??= this.#learnModel(bytes)
+    if (!this.#renames || this.#foreignModel === undefined) return bytes
+    const { member, replacement } = this.#foreignModel
+    const pieces: Buffer[] = []
+    let start = 0
+    for (let at = bytes.indexOf(member); at >= 0; at = bytes.indexOf(member, start)) {
+      pieces.push(bytes.subarray(start, at), replacement)
+      start = at + member.length
+    }
+    return start === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(start)])
+  }
+
+  /** The provider's `"model":"…"` byte for byte, as its first chunk spells it. */
+  #learnModel(bytes: Buffer): { member: Buffer; replacement: Buffer } | undefined {
+    const member = MODEL_MEMBER.exec(bytes.toString('utf8'))?.[0]
+    if (member === undefined) return undefined
+    const replacement = `"model":${JSON.stringify(this.#modelId)}`
+    const name: unknown = JSON.parse(member.slice(member.indexOf(':') + 1))
+    this.#renames = name !== this.#modelId
+    return { member: Buffer.from(member), replacement: Buffer.from(replacement) }
+  }
+}
+
+export function toFrame(chunk: object): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+}
+
+/**
+ * Whether a member of that name has another value than null. Within JSON strings quotes are escaped, so that the bytes of a
+ * quoted key can only be a key, or a string that is no more than that word, which no colon follows.
+ */
+function hasMember(bytes: Buffer, key: Buffer): boolean {
+  for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length)) {
+    let next = at + key.length
+    while (bytes[next] === SPACE) next++
+    if (bytes[next] !== COLON) continue
+    next++
+    while (bytes[next] === SPACE) next++
+    if (bytes[next] !== LETTER_N) return true
+  }
+  return false
+}
+
+function parseObject(data: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(data)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function joined(parts: Buffer[]): Buffer {
+  const [first] = parts
+  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
+}
