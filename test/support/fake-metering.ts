@@ -8,11 +8,14 @@ export interface MeteringRecord {
   /** Null while the request runs. */
   end: { kind: 'settled'; usage: Usage; chargedNanoUsd: bigint } | { kind: 'released' } | null
   usedCredits: number | undefined
+  usedTokens: number | undefined
 }
 
 export interface FakeMetering extends Metering {
   records: MeteringRecord[]
   balanceNanoUsd: bigint
+  /** While set, every settlement fails with it. */
+  settleFailure: Error | undefined
   /** While set, settlements wait for it before they are durable. */
   settleGate: Promise<void> | undefined
 }
@@ -23,12 +26,13 @@ export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMeterin
     records: [],
     balanceNanoUsd,
     settleGate: undefined,
+    settleFailure: undefined,
     async open(admission) {
       if (admission.holdNanoUsd > metering.balanceNanoUsd) {
         throw new DomainError('insufficient_balance', 'Insufficient USD or Diem balance')
       }
       metering.balanceNanoUsd -= admission.holdNanoUsd
-      const record: MeteringRecord = { admission, end: null, usedCredits: undefined }
+      const record: MeteringRecord = { admission, end: null, usedCredits: undefined, usedTokens: undefined }
       metering.records.push(record)
       return new FakeRequest(metering, record)
     },
@@ -61,16 +65,21 @@ class FakeRequest implements MeteredRequest {
     this.grant = { plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: OPEN_WINDOW }
   }
 
-  async extend(): Promise<boolean> {
-    return false
+  async extend(byNanoUsd: bigint): Promise<boolean> {
+    if (this.#record.end !== null || byNanoUsd > this.#metering.balanceNanoUsd) return false
+    this.#metering.balanceNanoUsd -= byNanoUsd
+    this.hold.amountNanoUsd += byNanoUsd
+    return true
   }
 
-  async settle(usage: Usage, used: { credits?: number } = {}): Promise<Receipt> {
+  async settle(usage: Usage, used: { tokens?: number; credits?: number } = {}): Promise<Receipt> {
+    if (this.#metering.settleFailure !== undefined) throw this.#metering.settleFailure
     if (this.#record.end === null) {
-      const charge = usage.lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
-      if (charge > this.hold.amountNanoUsd) throw new Error('a charge exceeds its hold')
+      const price = usage.lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
+      const charge = price < this.hold.amountNanoUsd ? price : this.hold.amountNanoUsd
       this.#record.end = { kind: 'settled', usage, chargedNanoUsd: charge }
       this.#record.usedCredits = used.credits
+      this.#record.usedTokens = used.tokens
       this.#metering.balanceNanoUsd += this.hold.amountNanoUsd - charge
     }
     await this.#metering.settleGate

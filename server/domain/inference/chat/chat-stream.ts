@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../auth/caller.ts'
 import type { Clock } from '../../clock.ts'
-import type { DomainError } from '../../errors.ts'
+import { DomainError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { UsageOutcome } from '../../metering/hold.ts'
 import type { MeteredRequest } from '../../metering/metered-request.ts'
@@ -156,10 +156,13 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     }
     this.#closed = true
     this.#letSourceGo()
+    // Before the settlement, whatever is thrown comes from the provider's connection.
+    const isOurs = this.#metered || error instanceof DomainError
+    const reason = isOurs ? error : brokenAnswer("The model provider's answer broke off.", error)
     await this.#release()
-    if (!this.#delivered) throw error
     log.warn('answer broke off', { ...this.#logFields(), error })
-    return { done: false, value: errorFrames(error) }
+    if (!this.#delivered) throw reason
+    return { done: false, value: errorFrames(reason) }
   }
 
   async #abandon(): Promise<void> {
