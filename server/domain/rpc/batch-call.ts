@@ -42,7 +42,7 @@ export function splitBatch({ body, calls }: CallPlan, itemsMax: number): BatchPa
   return parts
 }
 
-export function jsonArray(items: readonly Buffer[]): Buffer {
+function jsonArray(items: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [Buffer.from('[')]
   for (const [index, item] of items.entries()) {
     if (index > 0) parts.push(Buffer.from(','))

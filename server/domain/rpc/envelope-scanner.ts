@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { DomainError, type ValidationTree } from '../errors.ts'
 import { JsonReader, MalformedJsonError, stringText } from './json-reader.ts'
 
-export const RPC_BATCH_ITEMS_MAX = 100
+const RPC_BATCH_ITEMS_MAX = 100
 /** The envelope and the batch count as levels. */
 export const RPC_NESTING_LEVELS_MAX = 64
 

@@ -4,7 +4,7 @@ import { formatUsdFixed } from '../money.ts'
 export const RPC_TIERS = ['standard', 'advanced', 'large'] as const
 export type RpcTier = (typeof RPC_TIERS)[number]
 
-export const TIER_MULTIPLIERS: Readonly<Record<RpcTier, number>> = { standard: 1, advanced: 2, large: 4 }
+const TIER_MULTIPLIERS: Readonly<Record<RpcTier, number>> = { standard: 1, advanced: 2, large: 4 }
 
 /** What an item costs whose answer is an `error` object, whatever its tier. */
 export const RPC_ERROR_CREDITS = 5

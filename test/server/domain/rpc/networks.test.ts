@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createNetworkTable } from '../../../../server/domain/rpc/networks.ts'
+import { listPublicNodes } from '../../../../server/domain/rpc/public-nodes.ts'
 
 test('27 networks; the unnamed EVM family carries the configured name', () => {
   const table = createNetworkTable('umbra')
@@ -34,4 +35,15 @@ test('identifiers follow CAIP-2', () => {
   expect(table.get('starknet-sepolia')?.caip2).toBe('starknet:SN_SEPOLIA')
   expect(table.get('base-mainnet')?.caip2).toBe('eip155:8453')
   expect(new Set([...table.values()].map((network) => network.caip2)).size).toBe(27)
+})
+
+test('every network has a public node, and no public node is on the way to a network that is not served', () => {
+  const slugs = [...createNetworkTable('robinhood').keys()].toSorted()
+  expect(Object.keys(listPublicNodes('robinhood')).toSorted()).toEqual(slugs)
+  expect(listPublicNodes('umbra')).not.toHaveProperty('robinhood-mainnet')
+  const urls = Object.values(listPublicNodes('robinhood')).flatMap(({ upstreams }) =>
+    upstreams.map(({ url }) => new URL(url)),
+  )
+  expect(new Set(urls.map((url) => url.protocol))).toEqual(new Set(['https:']))
+  expect(new Set(urls.map((url) => url.href)).size).toBe(27)
 })

@@ -88,6 +88,11 @@ describe('a single call', () => {
   })
 })
 
+test('an answer whose charge fails is not given', async () => {
+  rpc.metering.settleFailure = new Error('the database is gone')
+  await expect(rpc.call('ethereum-mainnet', CHAIN_ID)).rejects.toThrow('the database is gone')
+})
+
 describe('refuses without admitting or calling a node', () => {
   test.each([
     ['an unknown network, listing the valid ones', 'base', CHAIN_ID, /arbitrum-mainnet, .*zksync-sepolia/],
