@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { invalidField } from '../../validation.ts'
+import type { ModelDefinition } from '../model-definition.ts'
+
+/** Texts in one request (public API facts, part 5). */
+export const EMBEDDING_INPUTS_MAX = 2_048
+
+const Text = z.string().min(1, { error: 'must not be empty' })
+
+/** Body of `POST /embeddings`; null is absent, unknown fields pass on to the provider. */
+export const EmbeddingRequest = z.looseObject({
+  model: z.unknown(),
+  input: z.union([Text, z.array(Text).min(1, { error: 'must have at least one text' }).max(EMBEDDING_INPUTS_MAX)], {
+    error: (issue) => inputProblem(issue.input),
+  }),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  dimensions: z.int().min(1).nullish(),
+})
+export type EmbeddingRequest = z.output<typeof EmbeddingRequest>
+
+/** A union says only that nothing fits. */
+function inputProblem(input: unknown): string {
+  if (!Array.isArray(input)) return 'must be a string or a list of strings'
+  if (input.length > EMBEDDING_INPUTS_MAX) {
+    return `has ${input.length} texts, and a request may have ${EMBEDDING_INPUTS_MAX}`
+  }
+  if (input.every((item) => typeof item === 'number' || Array.isArray(item))) {
+    return 'Token array inputs are not supported: send strings'
+  }
+  return `the text at position ${input.findIndex((item) => typeof item !== 'string')} is no string`
+}
+
+/** Fails with `invalid_request` where the model cannot shorten its vectors, or not to that length. */
+export function assertDimensions({ dimensions }: EmbeddingRequest, { id, constraints }: ModelDefinition): void {
+  if (dimensions === undefined || dimensions === null) return
+  const own = constraints['embeddingDimensions']
+  if (constraints['supportsCustomDimensions'] !== true) {
+    if (dimensions === own) return
+    throw invalidField('dimensions', `the model ${id} has fixed dimensions; leave it out`)
+  }
+  if (typeof own === 'number' && dimensions > own) {
+    throw invalidField('dimensions', `is ${dimensions}, and the model ${id} has at most ${own}`)
+  }
+}
