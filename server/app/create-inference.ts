@@ -25,10 +25,10 @@ export function createInferenceServices(config: Config, parts: InferenceParts) {
   const counter = new TokenCounter()
   // Counting waits for the encoding; loading it now keeps that wait out of the first request.
   void counter.load()
-  const common = { catalogue, counter, ratePlans, router, metering, clock, serviceName }
+  const common = { catalogue, counter, ratePlans, router, metering, clock, log, serviceName }
   return {
     catalogue,
-    chat: new ChatService({ ...common, systemPrompts: SYSTEM_PROMPTS, log }),
+    chat: new ChatService({ ...common, systemPrompts: SYSTEM_PROMPTS }),
     embeddings: new EmbeddingService(common),
   }
 }
