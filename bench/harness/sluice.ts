@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { REDIS_URL } from './redis-server.ts'
+import { type ServerProcess, startServerProcess } from './server-process.ts'
+
+export interface Sluice extends AsyncDisposable {
+  server: ServerProcess
+  /** An ADMIN key of an account that no benchmark can empty. */
+  apiKey: string
+}
+
+export interface SluiceOptions {
+  databaseUrl: string
+  /** Origins of what stands behind it. */
+  provider: ServerProcess
+  node?: ServerProcess
+  /** Further arguments for Node, such as those of its profiler. */
+  nodeArgs?: readonly string[]
+}
+
+export const BENCH_MODEL = 'bench-model'
+export const BENCH_NETWORK = 'ethereum-mainnet'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const OPERATOR_TOKEN = 'bench-operator-token-0123456789'
+const UNREACHED = 1_000_000_000
+
+/** Sluice with everything on: PostgreSQL, Redis, rate windows, ledger, usage. Only its limits are out of reach. */
+export async function startSluice(options: SluiceOptions): Promise<Sluice> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
+  const removeFolder = () => rm(folder, { recursive: true, force: true })
+  try {
+    const configPath = join(folder, 'sluice.json')
+    await writeFile(configPath, JSON.stringify(configOf(options)))
+    const server = await startServerProcess({
+      name: 'sluice',
+      args: () => [...(options.nodeArgs ?? []), join(ROOT, 'server/main.ts')],
+      env: {
+        DATABASE_URL: options.databaseUrl,
+        REDIS_URL,
+        SLUICE_CONFIG: configPath,
+        SLUICE_DATA_DIR: folder,
+        SLUICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
+        LOG_LEVEL: 'warn',
+      },
+      readyPath: '/health/ready',
+      cwd: folder,
+    })
+    const dispose = () => server.stop().then(removeFolder)
+    try {
+      return { server, apiKey: await createAccount(server), [Symbol.asyncDispose]: dispose }
+    } catch (error) {
+      await dispose()
+      throw error
+    }
+  } catch (error) {
+    await removeFolder()
+    throw error
+  }
+}
+
+async function createAccount(server: ServerProcess): Promise<string> {
+  const command = ['account', 'create', '--name', 'bench', '--grant-usd', '1000000', '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, 'client/cli/main.ts'), ...command], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], SLUICE_URL: server.origin, SLUICE_OPERATOR_TOKEN: OPERATOR_TOKEN },
+  })
+  const { adminKey } = JSON.parse(stdout) as { adminKey: string }
+  return adminKey
+}
+
+function configOf({ provider, node }: SluiceOptions): object {
+  const text = { requestsPerMinute: UNREACHED, tokensPerMinute: UNREACHED }
+  return {
+    providers: [{ id: 'main', kind: 'openai', baseUrl: `${provider.origin}/v1`, apiKey: 'bench' }],
+    models: [
+      {
+        id: BENCH_MODEL,
+        type: 'text',
+        providers: [{ id: 'main', model: 'fake-model' }],
+        maxCompletionTokens: 8_192,
+        pricing: { input: { usd: 0.15 }, output: { usd: 0.6 } },
+      },
+    ],
+    ...(node === undefined ? {} : { rpc: { networks: { [BENCH_NETWORK]: { upstreams: [{ url: node.origin }] } } } }),
+    limits: {
+      standard: {
+        text: { XS: text, S: text, M: text, L: text },
+        rpc: { requestsPerMinute: UNREACHED, creditsPer24Hours: UNREACHED },
+      },
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { startLoadClient } from './harness/load.ts'
+import { describeMachine, formatReport, type Report } from './harness/report.ts'
+import type { ScenarioOptions } from './harness/scenario.ts'
+import { runChat, runStream } from './scenarios/chat.ts'
+import { runLatency } from './scenarios/latency.ts'
+import { runMoney } from './scenarios/money.ts'
+import { runRpc } from './scenarios/rpc.ts'
+import { runStart } from './scenarios/start.ts'
+
+const SCENARIOS: Record<string, (options: ScenarioOptions) => Promise<Report>> = {
+  chat: runChat,
+  stream: runStream,
+  rpc: runRpc,
+  money: runMoney,
+  latency: runLatency,
+  start: runStart,
+}
+const NEEDING_PEERS = new Set(['chat', 'stream'])
+const TIME_LIMIT_SECONDS = 300
+
+const USAGE = `npm run bench -- <${Object.keys(SCENARIOS).join('|')}|all> [options]
+
+  --rounds <n>       turns of each contender (default 5)
+  --requests <n>     requests of each contender in a turn (default 3000)
+  --connections <n>  requests at a time (default 16)
+  --json             one JSON object instead of tables
+
+docs/benchmarks.md says what the figures mean.`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    requests: { type: 'string', default: '3000' },
+    connections: { type: 'string', default: '16' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const names = positionals.includes('all') ? Object.keys(SCENARIOS) : positionals
+const unknown = names.filter((name) => !(name in SCENARIOS))
+if (values.help || names.length === 0 || unknown.length > 0) {
+  if (unknown.length > 0) console.error(`There is no benchmark called ${unknown.join(', ')}.\n`)
+  console.log(USAGE)
+  process.exit(values.help ? 0 : 2)
+}
+if (names.some((name) => NEEDING_PEERS.has(name)) && !existsSync(new URL('node_modules', import.meta.url))) {
+  console.error('The peers are not installed: run `npm ci --prefix bench` first.')
+  process.exit(2)
+}
+
+const machine = describeMachine()
+const reports: Report[] = []
+for (const name of names) {
+  const report = await runScenario(name)
+  reports.push(report)
+  if (!values.json) console.log(formatReport(report))
+}
+if (values.json) console.log(JSON.stringify({ machine, reports }, undefined, 2))
+else
+  console.log(
+    `\n${Object.entries(machine)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', ')}`,
+  )
+process.exit(reports.every(({ verdicts }) => verdicts.every(({ passed }) => passed)) ? 0 : 1)
+
+/** Whatever ends a run early goes through the failing load client, so that servers stop and the database is dropped. */
+async function runScenario(name: string): Promise<Report> {
+  const interrupted = new AbortController()
+  const timer = setTimeout(() => interrupted.abort(new Error('the time limit has passed')), TIME_LIMIT_SECONDS * 1_000)
+  const interrupt = () => interrupted.abort(new Error('interrupted'))
+  process.once('SIGINT', interrupt)
+  try {
+    using load = startLoadClient(interrupted.signal)
+    const scenario = SCENARIOS[name] ?? runChat
+    return await scenario({
+      load,
+      rounds: Number(values.rounds),
+      requests: Number(values.requests),
+      warmUpRequests: Number(values.requests),
+      connections: Number(values.connections),
+    })
+  } finally {
+    clearTimeout(timer)
+    process.off('SIGINT', interrupt)
+  }
+}
