@@ -10,6 +10,7 @@ import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
 import type { Services } from '../../server/domain/services.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 import { createTestDatabase } from './database.ts'
+import type { Json } from './event-stream.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { createKeyHarness, keySettings } from './key-harness.ts'
 import { createMoneyHarness } from './money-harness.ts'
@@ -26,8 +27,8 @@ export interface GraphqlHarnessOptions {
 export interface GraphqlAnswer {
   status: number
   headers: Headers
-  data: any
-  errors: { message: string; path?: unknown[]; extensions: Record<string, any> }[]
+  data: Json
+  errors: { message: string; path?: unknown[]; extensions: Json }[]
 }
 
 const MODELS = [
@@ -90,6 +91,8 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
   const createAccount = async (grantNanoUsd = 1_500_000_000n) => {
     const { accountId, adminKey, caller } = await keys.createAccount()
     if (grantNanoUsd > 0n) await money.ledger.grant({ accountId, amountNanoUsd: grantNanoUsd, reason: 'test' })
+    // Keys of one millisecond have no order among themselves.
+    clock.advance(1)
     const inference = await keys.apiKeys.createForAccount(accountId, keySettings({ description: 'inference' }))
     return {
       accountId,
@@ -128,7 +131,7 @@ export type GraphqlHarness = Awaited<ReturnType<typeof startGraphqlHarness>>
 export type GraphqlTestAccount = Awaited<ReturnType<GraphqlHarness['createAccount']>>
 
 export async function readAnswer(response: Response): Promise<GraphqlAnswer> {
-  const body: any = await response.json()
+  const body: Json = await response.json()
   return { status: response.status, headers: response.headers, data: body.data, errors: body.errors ?? [] }
 }
 

@@ -193,6 +193,7 @@ export class ApiKeyService {
     throw new DomainError(
       'invalid_request',
       `The account has ${this.#deps.activeKeysMax} active API keys, the maximum. Delete one that is no longer used, then try again.`,
+      { facts: { activeKeysMax: this.#deps.activeKeysMax } },
     )
   }
 }

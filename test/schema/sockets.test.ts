@@ -1,0 +1,235 @@
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import { type GraphqlHarness, type GraphqlTestAccount, startGraphqlHarness } from '../support/graphql-harness.ts'
+import { GraphqlSocket } from '../support/graphql-socket.ts'
+import { keySettings } from '../support/key-harness.ts'
+
+const BALANCE = 'subscription { balanceChanged { balances { currency free } } }'
+const TIMERS = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const
+
+let harness: GraphqlHarness
+let account: GraphqlTestAccount
+
+beforeAll(async () => {
+  harness = await startGraphqlHarness({ allowedOrigins: ['https://console.example'] })
+  account = await harness.createAccount()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+afterAll(() => harness.close())
+
+const newKey = async (expiresAt: string | null = null) => {
+  const issued = await harness.keys.apiKeys.createForAccount(account.accountId, keySettings({ expiresAt }))
+  return { secret: issued.secret, id: issued.key.id }
+}
+
+describe('a socket is refused', () => {
+  it.each([
+    ['without a credential', undefined],
+    ['with a wrong key', { authorization: 'Bearer wrong' }],
+    ['with a credential that is no text', { authorization: { bearer: 'x' } }],
+  ])('%s: 4401', async (_name, payload) => {
+    const socket = await GraphqlSocket.open(harness.socketUrl)
+    socket.send({ type: 'connection_init', payload })
+    expect((await socket.closed).code).toBe(4401)
+  })
+
+  it('with an expired key: 4401', async () => {
+    const { secret } = await newKey('2026-01-15T12:00:01Z')
+    harness.clock.advance(2_000)
+    const socket = await GraphqlSocket.open(harness.socketUrl)
+    socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${secret}` } })
+    expect(await socket.closed).toEqual({ code: 4401, reason: 'API key expired' })
+  })
+
+  it('when it subscribes before its connection_init: 4401', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl)
+    socket.subscribe('1', BALANCE)
+    expect((await socket.closed).code).toBe(4401)
+  })
+
+  it('when no connection_init comes within 3 seconds: 4408', async () => {
+    vi.useFakeTimers({ toFake: [...TIMERS] })
+    const socket = await GraphqlSocket.open(harness.socketUrl)
+    // A pong proves that the server serves the socket and has started its timer.
+    socket.send({ type: 'ping' })
+    await socket.next()
+    await vi.advanceTimersByTimeAsync(2_999)
+    expect(socket.webSocket.readyState).toBe(WebSocket.OPEN)
+    await vi.advanceTimersByTimeAsync(1)
+    expect((await socket.closed).code).toBe(4408)
+  })
+
+  it('with another protocol', async () => {
+    const socket = new GraphqlSocket(harness.socketUrl, { protocol: 'graphql-ws' })
+    await once(socket.webSocket, 'error')
+  })
+
+  it.each([
+    ['https://evil.example', false],
+    ['https://console.example', true],
+    ['null', false],
+  ])('to a browser page of %s unless its origin is allowed', async (origin, allowed) => {
+    const socket = new GraphqlSocket(harness.socketUrl, { headers: { origin } })
+    const opened = await Promise.race([
+      once(socket.webSocket, 'open').then(() => true),
+      socket.closed.then(() => false),
+    ])
+    expect(opened).toBe(allowed)
+    await socket.close()
+  })
+
+  it('as the eleventh of its key, and taken once another has closed', async () => {
+    const { secret } = await newKey()
+    const sockets = await Promise.all(Array.from({ length: 10 }, () => GraphqlSocket.open(harness.socketUrl, secret)))
+    const eleventh = await GraphqlSocket.open(harness.socketUrl)
+    eleventh.send({ type: 'connection_init', payload: { authorization: `Bearer ${secret}` } })
+    expect(await eleventh.closed).toEqual({ code: 4429, reason: 'Too many sockets of this key' })
+    await sockets[0]?.close()
+    await vi.waitFor(async () => sockets.push(await GraphqlSocket.open(harness.socketUrl, secret)))
+    await Promise.all(sockets.map((socket) => socket.close()))
+  })
+})
+
+describe('a socket is closed', () => {
+  it('with 4403 when its key is revoked', async () => {
+    const { secret, id } = await newKey()
+    const socket = await GraphqlSocket.open(harness.socketUrl, secret)
+    await harness.keys.apiKeys.revoke(account.accountId, id)
+    expect(await socket.closed).toEqual({ code: 4403, reason: 'API key revoked' })
+  })
+
+  it('with 4403 when its key expires, to the millisecond', async () => {
+    const { secret } = await newKey(new Date(harness.clock.nowMs() + 5_000).toISOString())
+    vi.useFakeTimers({ toFake: [...TIMERS] })
+    const socket = await GraphqlSocket.open(harness.socketUrl, secret)
+    const pass = async (ms: number) => {
+      harness.clock.advance(ms)
+      await vi.advanceTimersByTimeAsync(ms)
+    }
+    await pass(4_999)
+    expect(socket.webSocket.readyState).toBe(WebSocket.OPEN)
+    await pass(1)
+    expect(await socket.closed).toEqual({ code: 4403, reason: 'API key expired' })
+  })
+
+  it('with 4403 at the new instant when its key is given an earlier end', async () => {
+    const { secret, id } = await newKey()
+    vi.useFakeTimers({ toFake: [...TIMERS] })
+    const socket = await GraphqlSocket.open(harness.socketUrl, secret)
+    const expiresAt = new Date(harness.clock.nowMs() + 1_000)
+    await harness.keys.apiKeys.update(account.accountId, { id, expiresAt })
+    // The change is looked up in the database before the timer is set.
+    await vi.waitFor(async () => {
+      harness.clock.advance(1_000)
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(socket.webSocket.readyState).not.toBe(WebSocket.OPEN)
+    })
+    expect((await socket.closed).code).toBe(4403)
+  })
+
+  it('with 1009 by a message over 64 KiB', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    socket.subscribe('1', `{ __typename } # ${'x'.repeat(64 * 1024)}`)
+    expect((await socket.closed).code).toBe(1009)
+  })
+
+  it('with 4400 by a message that is none', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    socket.webSocket.send('garbage')
+    expect((await socket.closed).code).toBe(4400)
+  })
+
+  it('with 4409 by a second operation of the same id', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    socket.subscribe('1', BALANCE)
+    socket.subscribe('1', BALANCE)
+    expect((await socket.closed).code).toBe(4409)
+  })
+
+  it('with 1013 when its client leaves more than 1 MiB unread', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    socket.webSocket.pause()
+    const ping = JSON.stringify({ type: 'ping', payload: { filler: 'x'.repeat(60_000) } })
+    for (let sent = 0; sent < 400; sent++) socket.webSocket.send(ping)
+    await vi.waitFor(() => expect(socket.webSocket.bufferedAmount).toBe(0), { timeout: 10_000 })
+    socket.webSocket.resume()
+    expect((await socket.closed).code).toBe(1013)
+  })
+
+  it('when its client answers no ping for 15 seconds, and not while it does', async () => {
+    vi.useFakeTimers({ toFake: [...TIMERS] })
+    const alive = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    const dead = new GraphqlSocket(harness.socketUrl, { autoPong: false })
+    await once(dead.webSocket, 'open')
+    dead.send({ type: 'connection_init', payload: { authorization: `Bearer ${account.adminKey}` } })
+    await dead.next()
+    for (let interval = 0; interval < 2; interval++) {
+      await vi.advanceTimersByTimeAsync(15_000)
+      // Its answer comes behind the pong, so the server has read both.
+      alive.send({ type: 'ping' })
+      await alive.next()
+    }
+    expect((await dead.closed).code).toBe(1006)
+    expect(alive.webSocket.readyState).toBe(WebSocket.OPEN)
+    await alive.close()
+  })
+
+  it('with 1001 when the server goes', async () => {
+    const harness = await startGraphqlHarness()
+    const { adminKey } = await harness.createAccount()
+    const socket = await GraphqlSocket.open(harness.socketUrl, adminKey)
+    await harness.graphql.close()
+    expect((await socket.closed).code).toBe(1001)
+    await harness.close()
+  })
+})
+
+describe('operations on a socket', () => {
+  it('are at most 20 at a time; the next works once one is completed', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    for (let id = 1; id <= 20; id++) {
+      socket.subscribe(String(id), BALANCE)
+      await socket.next()
+    }
+    socket.subscribe('21', BALANCE)
+    expect(await socket.next()).toMatchObject({
+      type: 'error',
+      id: '21',
+      payload: [{ extensions: { code: 'TOO_MANY_SUBSCRIPTIONS' } }],
+    })
+    socket.send({ type: 'complete', id: '1' })
+    socket.subscribe('22', BALANCE)
+    expect(await socket.next()).toMatchObject({ type: 'next', id: '22' })
+    await socket.close()
+  })
+
+  it('are limited as over HTTP', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    const code = async (query: string) => {
+      socket.subscribe('1', query)
+      const { payload } = await socket.next()
+      const errors = Array.isArray(payload) ? payload : (payload as { errors: unknown[] }).errors
+      return errors[0]
+    }
+    const many = Array.from({ length: 16 }, (_, i) => `a${i}: tier`).join(' ')
+    expect(await code(`{ viewer { ${many} } }`)).toMatchObject({ extensions: { code: 'TOO_MANY_ALIASES' } })
+    expect(await code('{ nothing }')).toEqual(
+      expect.objectContaining({ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }),
+    )
+    await socket.close()
+  })
+
+  it('answer queries and mutations as well', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.inferenceKey)
+    socket.subscribe('1', '{ viewer { accountId name } }')
+    expect(await socket.next()).toMatchObject({
+      type: 'next',
+      payload: { errors: [{ extensions: { code: 'FORBIDDEN' } }] },
+    })
+    expect(await socket.next()).toEqual({ type: 'complete', id: '1' })
+    await socket.close()
+  })
+})
