@@ -1,6 +1,6 @@
 import type { Express, Request, Response } from 'express'
 import type { Caller } from '../server/domain/auth/caller.ts'
-import { DomainError } from '../server/domain/errors.ts'
+import type { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
 import { readRequestBody } from './body.ts'

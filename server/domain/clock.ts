@@ -14,11 +14,6 @@ export function utcDay(instant: Date): string {
   return instant.toISOString().slice(0, 10)
 }
 
-/** Midnight UTC that ends the day of `instant`: when DIEM and EPOCH limits reset. */
-export function nextUtcMidnight(instant: Date): Date {
-  return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth(), instant.getUTCDate() + 1))
-}
-
 /** Midnight UTC with which the day of `instant` began. */
 export function utcMidnight(instant: Date): Date {
   return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth(), instant.getUTCDate()))

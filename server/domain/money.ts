@@ -6,7 +6,6 @@
 export type Currency = 'usd' | 'diem'
 
 export const NANO_USD_PER_USD = 1_000_000_000n
-export const NANO_USD_PER_USDC_UNIT = 1_000n
 const PICO_USD_PER_NANO_USD = 1_000n
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/

@@ -17,13 +17,20 @@ export function invalidRequest(error: z.ZodError): DomainError {
     return path === '' ? issue.message : `${path}: ${issue.message}`
   })
   return new DomainError('invalid_request', `Invalid request parameters: ${sentences.join('; ')}`, {
-    details: z.formatError(error) as ValidationTree,
+    details: z.formatError(new z.ZodError(error.issues.map(withoutAlternatives))) as ValidationTree,
     ...(field ? { field } : {}),
   })
 }
 
-/** An `invalid_request` about one field, in the same shape as a schema failure. */
+/** A union that says in its own words what fits is not explained a second time by each of its alternatives. */
+function withoutAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union' || issue.message === 'Invalid input') return issue
+  return { code: 'custom', path: issue.path, message: issue.message, input: issue.input }
+}
+
+/** An `invalid_request` about one field, in the same shape as a schema failure; a dot leads into an object or a list. */
 export function invalidField(field: string, message: string): DomainError {
-  const details: ValidationTree = { _errors: [], [field]: { _errors: [message] } }
+  const leaf: ValidationTree = { _errors: [message] }
+  const details = field.split('.').reduceRight((inner, name): ValidationTree => ({ _errors: [], [name]: inner }), leaf)
   return new DomainError('invalid_request', `Invalid request parameters: ${field}: ${message}`, { details, field })
 }

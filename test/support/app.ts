@@ -5,7 +5,7 @@ import { ConfigFile } from '../../server/config/file/schema.ts'
 import { createTestDatabase, type DatabaseEngine, type TestDatabase } from './database.ts'
 import { type ProviderServer, startProviderServer } from './provider-server.ts'
 
-export const OPERATOR_TOKEN = 'test-operator-token'
+const OPERATOR_TOKEN = 'test-operator-token'
 
 export interface TestAppOptions {
   /** Sections of the configuration file that replace the test's own. */
@@ -76,7 +76,7 @@ export function testModels(providerId = 'main') {
   ]
 }
 
-export function createTestConfig(file: Record<string, unknown>, redisUrl: string | null): Config {
+function createTestConfig(file: Record<string, unknown>, redisUrl: string | null): Config {
   const { service, ...sections } = ConfigFile.parse({ compatibility: { text: { 'gpt-4o': 'test-model' } }, ...file })
   return {
     ...sections,

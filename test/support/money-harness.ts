@@ -20,7 +20,7 @@ const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0 }
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A limiter that lets everything through and remembers what it was told. */
-export function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: unknown[] } {
+function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: unknown[] } {
   const limiter = {
     givenBack: 0,
     corrections: [] as unknown[],

@@ -1,5 +1,3 @@
-import type { Selectable } from 'kysely'
-
 /** Open holds only: settling or releasing one deletes it, so `held_nano` of a balance is the sum of its rows. */
 export interface HoldsTable {
   account_id: string
@@ -13,5 +11,3 @@ export interface HoldsTable {
   /** The server process that must settle it. */
   process_id: string
 }
-
-export type HoldRow = Selectable<HoldsTable>

@@ -1,5 +1,3 @@
-import type { Selectable } from 'kysely'
-
 /** Roll-up per day, key, model and kind of unit, written with each settlement: analytics never scan events. */
 export interface UsageDailyTable {
   account_id: string
@@ -18,5 +16,3 @@ export interface UsageDailyTable {
   units: string
   amount_nano: bigint
 }
-
-export type UsageDailyRow = Selectable<UsageDailyTable>

@@ -1,5 +1,3 @@
-import type { Selectable } from 'kysely'
-
 /** One settled request; partitioned by day. */
 export interface UsageEventsTable {
   account_id: string
@@ -23,5 +21,3 @@ export interface UsageEventsTable {
   admitted_at: Date
   settled_at: Date
 }
-
-export type UsageEventRow = Selectable<UsageEventsTable>

@@ -68,7 +68,7 @@ export class HoldRepository {
       usd_nano: bigint
       diem_nano: bigint
     }>`select * from admit_holds(${JSON.stringify(items)}::json)`.execute(this.#db)
-    const results = new Array<AdmitResult>(items.length)
+    const results = Array.from<AdmitResult>({ length: items.length })
     for (const row of rows) {
       results[Number(row.ordinal) - 1] = {
         outcome: row.outcome,
@@ -87,7 +87,7 @@ export class HoldRepository {
       charged_nano: bigint
       balance_after_nano: bigint
     }>`select * from settle_holds(${JSON.stringify(items)}::json)`.execute(this.#db)
-    const results = new Array<SettleResult>(items.length)
+    const results = Array.from<SettleResult>({ length: items.length })
     for (const row of rows) {
       results[Number(row.ordinal) - 1] = {
         outcome: row.outcome,

@@ -1,8 +1,8 @@
 import type { Log } from '../log.ts'
 import type { HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
 
-export const HEARTBEAT_SECONDS = 10
-export const STALE_SECONDS = 30
+const HEARTBEAT_SECONDS = 10
+const STALE_SECONDS = 30
 const SWEEP_SECONDS = 10
 const SWEEP_ITEMS_MAX = 1_000
 

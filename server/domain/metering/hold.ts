@@ -13,13 +13,6 @@ export interface Hold {
   balancesBefore: { usdNano: bigint; diemNano: bigint }
 }
 
-export interface HoldRequest {
-  requestId: string
-  accountId: string
-  keyId: string | null
-  amountNanoUsd: bigint
-}
-
 export const USAGE_OUTCOMES = [
   'completed',
   'client_disconnected',
