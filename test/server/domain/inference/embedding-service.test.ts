@@ -1,16 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { Catalogue } from '../../../../server/domain/inference/catalogue.ts'
-import { EmbeddingService } from '../../../../server/domain/inference/embedding-service.ts'
 import type { ProviderRouter } from '../../../../server/domain/inference/provider-router.ts'
-import { TokenCounter } from '../../../../server/domain/inference/token-counter.ts'
-import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
-import { RatePlans } from '../../../../server/domain/rate-limits/rate-plans.ts'
-import { keyCaller } from '../../../support/callers.ts'
-import { createFakeClock } from '../../../support/fake-clock.ts'
-import { createFakeMetering } from '../../../support/fake-metering.ts'
-import { createRecordingLog } from '../../../support/recording-log.ts'
+import { createEmbeddingHarness } from '../../../support/embedding-harness.ts'
 import { jsonAnswer, scriptRouter } from '../../../support/provider-script.ts'
-import { modelDefinition } from '../../../support/text-models.ts'
 
 const USAGE = { prompt_tokens: 7, total_tokens: 7 }
 const VECTOR = [0.5, -0.25, 1]
@@ -20,37 +11,8 @@ const BASE64 = 'AAAAPwAAgL4AAIA/'
 const answer = (embeddings: unknown[], usage: unknown = USAGE) =>
   jsonAnswer({ object: 'list', model: 'up', data: embeddings.map((embedding, index) => ({ index, embedding })), usage })
 
-function createHarness(router: Pick<ProviderRouter, 'send'>, constraints: Record<string, unknown> = {}) {
-  const clock = createFakeClock()
-  const pricing = { input: { usd: 0.02 } }
-  const models = [
-    modelDefinition({ id: 'e', type: 'embedding', pricing, constraints }),
-    modelDefinition({ id: 'hidden', type: 'embedding', privacy: 'anonymized' }),
-    modelDefinition({ id: 'm' }),
-  ]
-  const metering = createFakeMetering()
-  const service = new EmbeddingService({
-    catalogue: new Catalogue({ models, compatibility: {}, serviceName: 'service', clock }),
-    counter: new TokenCounter(),
-    ratePlans: new RatePlans(LimitTable.parse({})),
-    serviceName: 'service',
-    log: createRecordingLog(),
-    router,
-    metering,
-    clock,
-  })
-  const abort = new AbortController()
-  const context = {
-    requestId: '0'.repeat(32),
-    caller: keyCaller({ modelPrivacy: 'PRIVATE_ONLY' }),
-    signal: abort.signal,
-  }
-  return {
-    metering,
-    abort,
-    embed: (body: object) => service.embed(context, { model: 'e', input: 'hello world', ...body }),
-  }
-}
+const createHarness = (router: Pick<ProviderRouter, 'send'>, constraints: Record<string, unknown> = {}) =>
+  createEmbeddingHarness({ router, constraints })
 
 describe('an answer', () => {
   test('has the public shape, our model id, and costs its input tokens', async () => {
