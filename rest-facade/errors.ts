@@ -1,3 +1,4 @@
+import { toDatabaseUnavailable } from '../server/domain/database-failure.ts'
 import { DomainError, type DomainErrorCode } from '../server/domain/errors.ts'
 
 interface RestError {
@@ -44,10 +45,10 @@ export interface RestErrorAnswer {
   body: Record<string, unknown>
 }
 
-/** What of an unknown failure may leave the process: nothing but this sentence. */
+/** What of a failure may leave the process: of an unknown one nothing but this sentence. */
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error
-  return new DomainError('internal', 'An unknown error occurred', { cause: error })
+  return toDatabaseUnavailable(error) ?? new DomainError('internal', 'An unknown error occurred', { cause: error })
 }
 
 /** Status and body of an error; `openAiShape` gives OpenAI's error object in place of the specification's. */

@@ -1,4 +1,5 @@
 import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import { toDatabaseUnavailable } from '../server/domain/database-failure.ts'
 import { DomainError, type DomainErrorCode } from '../server/domain/errors.ts'
 import type { Log } from '../server/domain/log.ts'
 
@@ -53,7 +54,8 @@ interface ErrorSurroundings {
  * stay as they are; the rest becomes one fixed sentence, and the log keeps what happened.
  */
 export function toClientError(error: unknown, { log, requestId }: ErrorSurroundings): GraphQLError {
-  const cause = rootCause(error)
+  const thrown = rootCause(error)
+  const cause = toDatabaseUnavailable(thrown) ?? thrown
   if (cause instanceof GraphQLError) return withCode(cause, error)
   if (cause instanceof DomainError && cause.code !== 'internal') {
     return locate(cause.message, error, { ...toExtensions(cause), ...toHttp(error, cause) })

@@ -1,4 +1,5 @@
 import { initTRPC, TRPCError } from '@trpc/server'
+import { toDatabaseUnavailable } from '../../server/domain/database-failure.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import type { Services } from '../../server/domain/services.ts'
 import { TRPC_CODES, toErrorFacts } from './errors.ts'
@@ -37,7 +38,7 @@ export const operatorProcedure = t.procedure.use(async ({ ctx, next }) => {
   }
   const result = await next()
   if (result.ok) return result
-  const { cause } = result.error
+  const cause = toDatabaseUnavailable(result.error.cause) ?? result.error.cause
   if (cause instanceof DomainError) throw new TRPCError({ code: TRPC_CODES[cause.code], message: cause.message, cause })
   return result
 })

@@ -30,7 +30,13 @@ export function createPostgresDatabase(url: string, onIdleError: (error: Error) 
     types: { getTypeParser: typeParser },
   })
   // A pool without this listener ends the process when the server drops an idle connection.
-  pool.on('error', onIdleError)
+  pool.on('error', (error) => {
+    // The pool attaches the whole connection, its cancellation secret included, which no log should have.
+    Reflect.deleteProperty(error, 'client')
+    onIdleError(error)
+  })
+  // So would a connection that is lost at work; there the query that waits on it fails, and reports it.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
   return { db, close: () => db.destroy() }
 }

@@ -1,3 +1,5 @@
+import { DomainError } from './errors.ts'
+
 /** SQLSTATE classes and socket errors after which the same call may be sent again: the server restarts, or a lock cycle was broken. */
 const TRANSIENT_SQLSTATES = new Set(['40001', '40P01', '53300', '57P01', '57P02', '57P03', '25006'])
 const TRANSIENT_SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
@@ -14,4 +16,11 @@ export function isTransientDatabaseFailure(error: unknown): boolean {
     TRANSIENT_SOCKET_ERRORS.has(code) ||
     TRANSIENT_MESSAGES.test(error.message)
   )
+}
+
+/** What a caller reads while the database is away, wherever that showed; undefined for any other failure. */
+export function toDatabaseUnavailable(error: unknown): DomainError | undefined {
+  if (!isTransientDatabaseFailure(error)) return undefined
+  const message = 'The service cannot take requests at the moment; try again shortly'
+  return new DomainError('unavailable', message, { retryAfterSeconds: 1, cause: error })
 }
