@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const MAIN = join(import.meta.dirname, '../../server/main.ts')
+const OPERATOR_TOKEN = 'operator-token-for-processes'
+const START_TIMEOUT_MS = 60_000
+const POLL_MS = 20
+const LISTENS = /Sluice listens on (\S+)/
+
+export interface ServerProcessOptions {
+  /** Absent: the embedded database in `dataDir`. */
+  databaseUrl?: string
+  redisUrl?: string
+  /** Sections of the configuration file. */
+  config: Record<string, unknown>
+  dataDir?: string
+}
+
+export interface ProcessExit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** The real server, as `npm start` runs it, in a process that a test may kill. */
+export interface ServerProcess extends AsyncDisposable {
+  url: string
+  pid: number
+  /** Standard output and error as they came. */
+  output: () => string
+  exited: Promise<ProcessExit>
+  /** SIGKILL; the signal is sent before the promise is returned. */
+  kill(): Promise<void>
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>
+  /** The operator's way to an account; the answer has its ADMIN key. */
+  createAccount(grantUsd: string): Promise<{ accountId: string; adminKey: string }>
+}
+
+/** Resolves when the server answers that it is ready; rejects with its output when it ends or takes too long. */
+export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+  const running = await spawnServer(options)
+  try {
+    const url = await Promise.race([
+      untilReady(running),
+      sleep(START_TIMEOUT_MS, undefined, { ref: false }).then(() =>
+        Promise.reject(new Error('the start took too long')),
+      ),
+    ])
+    return {
+      ...running,
+      url,
+      pid: running.child.pid ?? 0,
+      createAccount: (grantUsd) => createAccount(url, grantUsd),
+      stop: async () => {
+        running.child.kill('SIGTERM')
+        return (await running.exited).code
+      },
+      [Symbol.asyncDispose]: running.kill,
+    }
+  } catch (error) {
+    await running.kill()
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${running.output()}`, { cause: error })
+  }
+}
+
+/** For a start that is refused: the exit code and everything that was printed. */
+export async function runServerToExit(options: ServerProcessOptions): Promise<{ code: number | null; output: string }> {
+  const running = await spawnServer(options)
+  const timer = setTimeout(() => void running.kill(), START_TIMEOUT_MS)
+  const { code } = await running.exited
+  clearTimeout(timer)
+  return { code, output: running.output() }
+}
+
+interface RunningChild {
+  child: ChildProcess
+  output: () => string
+  exited: Promise<ProcessExit>
+  kill: () => Promise<void>
+}
+
+async function spawnServer({ databaseUrl, redisUrl, config, dataDir }: ServerProcessOptions): Promise<RunningChild> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-process-'))
+  const configPath = join(folder, 'sluice.json')
+  await writeFile(configPath, JSON.stringify(config))
+  const child = spawn(process.execPath, [MAIN], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      PORT: '0',
+      LOG_LEVEL: 'warn',
+      SLUICE_CONFIG: configPath,
+      SLUICE_DATA_DIR: dataDir ?? join(folder, 'data'),
+      SLUICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
+      SLUICE_KEY_PEPPER: 'key-pepper-for-processes',
+      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+      ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    },
+  })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
+  // A test run that is aborted must not leave servers behind.
+  const killWithParent = (): void => void child.kill('SIGKILL')
+  process.once('exit', killWithParent)
+  const exited = once(child, 'close').then(async ([code, signal]): Promise<ProcessExit> => {
+    process.off('exit', killWithParent)
+    await rm(folder, { recursive: true, force: true })
+    return { code, signal }
+  })
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  return { child, output: () => output, exited, kill }
+}
+
+async function untilReady({ child, output }: RunningChild): Promise<string> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const url = LISTENS.exec(output())?.[1]
+    if (url !== undefined && (await fetch(`${url}/health/ready`)).ok) return url
+    await sleep(POLL_MS)
+  }
+  throw new Error('the server ended before it was ready')
+}
+
+async function createAccount(url: string, grantUsd: string): Promise<{ accountId: string; adminKey: string }> {
+  const response = await fetch(`${url}/trpc/accounts.create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'chaos', tier: 'staff', grantUsd }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`no account: ${text}`)
+  const { result } = JSON.parse(text) as { result: { data: { account: { accountId: string }; adminKey: string } } }
+  return { accountId: result.data.account.accountId, adminKey: result.data.adminKey }
+}
