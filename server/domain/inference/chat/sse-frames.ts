@@ -61,18 +61,20 @@ export class FrameBuffer {
 /** The frames of bytes that end where a frame ends. */
 export function splitFrames(bytes: Buffer): Buffer[] {
   const frames: Buffer[] = []
+  const text = bytes.toString('latin1')
   let start = 0
-  while (start < bytes.length) {
-    const end = firstFrameEnd(bytes, start)
+  while (start < text.length) {
+    const end = firstFrameEnd(text, start)
     frames.push(bytes.subarray(start, end))
     start = end
   }
   return frames
 }
 
-export function countFrames(bytes: Buffer): number {
+/** Number of frames in text that ends where a frame ends. */
+export function countFrames(text: string): number {
   let frames = 0
-  for (let start = 0; start < bytes.length; frames++) start = firstFrameEnd(bytes, start)
+  for (let start = 0; start < text.length; frames++) start = firstFrameEnd(text, start)
   return frames
 }
 
@@ -97,13 +99,13 @@ function lastFrameEnd(bytes: Buffer): number {
   )
 }
 
-function firstFrameEnd(bytes: Buffer, from: number): number {
-  const feed = after(bytes.indexOf('\n\n', from), 2)
-  // A server keeps to one kind of line break; where line feeds follow at once, nothing else needs a look.
-  const before = feed === 0 ? bytes.length : feed
-  const rest = bytes.subarray(from, before)
-  const others = [after(rest.indexOf('\n\r\n'), 3), after(rest.indexOf('\r\r'), 2)].filter((end) => end > 0)
-  return others.length === 0 ? before : from + Math.min(...others)
+function firstFrameEnd(text: string, from: number): number {
+  const feed = text.indexOf('\n\n', from)
+  const end = feed < 0 ? text.length : feed + 2
+  // A server keeps to one kind of line break; without carriage returns nothing else needs a look.
+  if (!text.slice(from, end).includes('\r')) return end
+  const others = [after(text.indexOf('\n\r\n', from), 3), after(text.indexOf('\r\r', from), 2)]
+  return Math.min(end, ...others.filter((other) => other > 0))
 }
 
 function after(position: number, length: number): number {

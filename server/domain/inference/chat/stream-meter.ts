@@ -5,7 +5,7 @@ import { frameData, splitFrames } from './sse-frames.ts'
 /** Delivered frames are kept raw up to this size; then they are counted and let go. */
 const KEPT_BYTES_MAX = 1024 * 1024
 /** What the members that every chunk repeats take at least, beside the values of `id`, `object` and `model`. */
-const ENVELOPE_BYTES = 60
+const ENVELOPE_BYTES = 100
 
 /**
  * Knows what a stream has delivered without parsing it: an upper bound of its tokens from its bytes, which is enough while

@@ -2,14 +2,8 @@ import { isRecord } from './completion-text.ts'
 import { countFrames, FrameBuffer, frameData, splitFrames } from './sse-frames.ts'
 import type { ThinkingChunkFilter } from './thinking.ts'
 
-const USAGE_KEY = Buffer.from('"usage"')
-const ERROR_KEY = Buffer.from('"error"')
-const DONE_MARK = Buffer.from('[DONE]')
+const DONE_MARK = '[DONE]'
 const EMPTY: Buffer = Buffer.alloc(0)
-
-const COLON = 58
-const SPACE = 32
-const LETTER_N = 110
 
 const MODEL_MEMBER = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/
 
@@ -37,7 +31,7 @@ export class StreamReader {
   readonly #buffer = new FrameBuffer()
   readonly #modelId: string
   readonly #thinkingFilter: ThinkingChunkFilter | undefined
-  #foreignModel: { member: Buffer; replacement: Buffer } | undefined
+  #foreignModel: { member: string; replacement: string } | undefined
   #renames = true
   #first: Record<string, unknown> | undefined
   #usage: unknown
@@ -82,7 +76,7 @@ export class StreamReader {
   readRest(): StreamPiece {
     const rest = this.#buffer.takeRest()
     const data = frameData(rest)?.trim()
-    const whole = data !== undefined && (data === '[DONE]' || parseObject(data) !== undefined)
+    const whole = data !== undefined && (data === DONE_MARK || parseObject(data) !== undefined)
     return this.#sort(
       whole ? Buffer.concat([Buffer.from(rest.toString('utf8').trimEnd()), Buffer.from('\n\n')]) : EMPTY,
     )
@@ -90,14 +84,16 @@ export class StreamReader {
 
   #sort(bytes: Buffer): StreamPiece {
     if (bytes.length === 0) return { deliver: EMPTY, received: EMPTY, frames: 0 }
-    if (this.#first !== undefined && this.#isOrdinary(bytes)) {
-      return { deliver: this.#renamed(bytes), received: bytes, frames: countFrames(bytes) }
-    }
+    // One character per byte: searching such text is several times faster than searching the bytes.
+    const text = bytes.toString('latin1')
+    if (this.#isOrdinary(text))
+      return { deliver: this.#renamed(bytes, text), received: bytes, frames: countFrames(text) }
     const received: Buffer[] = []
     const deliver: Buffer[] = []
     for (const frame of splitFrames(bytes)) {
       if (this.#done || this.#failure !== undefined) break
-      const shown = this.#readFrame(frame)
+      const frameText = frame.toString('latin1')
+      const shown = this.#isOrdinary(frameText) ? this.#renamed(frame, frameText) : this.#readFrame(frame, frameText)
       if (shown === undefined) continue
       received.push(frame)
       if (shown.length > 0) deliver.push(shown)
@@ -105,16 +101,17 @@ export class StreamReader {
     return { deliver: joined(deliver), received: joined(received), frames: received.length }
   }
 
-  #isOrdinary(bytes: Buffer): boolean {
-    if (this.#thinkingFilter !== undefined) return false
-    return !hasMember(bytes, USAGE_KEY) && !hasMember(bytes, ERROR_KEY) && !bytes.includes(DONE_MARK)
+  /** Whether the first chunk is known and nothing in these holds anything that we must read. */
+  #isOrdinary(text: string): boolean {
+    if (this.#first === undefined || this.#thinkingFilter !== undefined) return false
+    return !hasMember(text, '"usage"') && !hasMember(text, '"error"') && !text.includes(DONE_MARK)
   }
 
   /** What the client gets of one frame: empty where thoughts are taken out, undefined where we keep the frame to ourselves. */
-  #readFrame(frame: Buffer): Buffer | undefined {
+  #readFrame(frame: Buffer, text: string): Buffer | undefined {
     const data = frameData(frame)
     if (data === undefined) return frame
-    if (data.trim() === '[DONE]') {
+    if (data.trim() === DONE_MARK) {
       this.#done = true
       return undefined
     }
@@ -130,36 +127,35 @@ export class StreamReader {
     if (reported) this.#usage = usage
     const hasChoices = Array.isArray(rest['choices']) && rest['choices'].length > 0
     if (reported && !hasChoices) return undefined
-    if (!reported && this.#thinkingFilter === undefined) return this.#renamed(frame)
+    if (!reported && this.#thinkingFilter === undefined) return this.#renamed(frame, text)
     const shown = this.#thinkingFilter === undefined ? rest : this.#thinkingFilter.filter(rest)
     if (shown === undefined) return EMPTY
     return toFrame({ ...shown, ...(typeof shown['model'] === 'string' ? { model: this.#modelId } : {}) })
   }
 
-  /** Puts our name of the model where the provider's is. */
-  #renamed(bytes: Buffer): Buffer {
+  /** Puts our name of the model where the provider's is; `text` is `bytes`, one character per byte. */
+  #renamed(bytes: Buffer, text: string): Buffer {
     if (!this.#renames) return bytes
-    this.#foreignModel ??= this.#learnModel(bytes)
+    this.#foreignModel ??= this.#learnModel(text)
     if (!this.#renames || this.#foreignModel === undefined) return bytes
     const { member, replacement } = this.#foreignModel
-    const pieces: Buffer[] = []
-    let start = 0
-    for (let at = bytes.indexOf(member); at >= 0; at = bytes.indexOf(member, start)) {
-      pieces.push(bytes.subarray(start, at), replacement)
-      start = at + member.length
-    }
-    return start === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(start)])
+    return text.includes(member) ? Buffer.from(text.replaceAll(member, replacement), 'latin1') : bytes
   }
 
   /** The provider's `"model":"…"` byte for byte, as its first chunk spells it. */
-  #learnModel(bytes: Buffer): { member: Buffer; replacement: Buffer } | undefined {
-    const member = MODEL_MEMBER.exec(bytes.toString('utf8'))?.[0]
+  #learnModel(text: string): { member: string; replacement: string } | undefined {
+    const member = MODEL_MEMBER.exec(text)?.[0]
     if (member === undefined) return undefined
-    const replacement = `"model":${JSON.stringify(this.#modelId)}`
-    const name: unknown = JSON.parse(member.slice(member.indexOf(':') + 1))
+    const name: unknown = JSON.parse(utf8(member.slice(member.indexOf(':') + 1)))
     this.#renames = name !== this.#modelId
-    return { member: Buffer.from(member), replacement: Buffer.from(replacement) }
+    // In a replacement `$` has a meaning of its own.
+    const ours = Buffer.from(JSON.stringify(this.#modelId)).toString('latin1').replaceAll('$', '$$$$')
+    return { member, replacement: `"model":${ours}` }
   }
+}
+
+function utf8(text: string): string {
+  return Buffer.from(text, 'latin1').toString('utf8')
 }
 
 export function toFrame(chunk: object): Buffer {
@@ -167,17 +163,17 @@ export function toFrame(chunk: object): Buffer {
 }
 
 /**
- * Whether a member of that name has another value than null. Within JSON strings quotes are escaped, so that the bytes of a
- * quoted key can only be a key, or a string that is no more than that word, which no colon follows.
+ * Whether a member of that name has another value than null. Within JSON strings quotes are escaped, so that a quoted key
+ * can only be a key, or a string that is no more than that word, which no colon follows.
  */
-function hasMember(bytes: Buffer, key: Buffer): boolean {
-  for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length)) {
+function hasMember(text: string, key: string): boolean {
+  for (let at = text.indexOf(key); at >= 0; at = text.indexOf(key, at + key.length)) {
     let next = at + key.length
-    while (bytes[next] === SPACE) next++
-    if (bytes[next] !== COLON) continue
+    while (text[next] === ' ') next++
+    if (text[next] !== ':') continue
     next++
-    while (bytes[next] === SPACE) next++
-    if (bytes[next] !== LETTER_N) return true
+    while (text[next] === ' ') next++
+    if (text[next] !== 'n') return true
   }
   return false
 }

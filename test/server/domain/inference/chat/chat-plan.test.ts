@@ -15,6 +15,7 @@ const harness = createChatHarness({ router, model: { capabilities: ABLE, context
 const plain = createChatHarness({ router })
 
 const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
+const times = (count: number, item: object) => Array.from({ length: count }, () => item)
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
 
 describe('accepted', () => {
@@ -82,10 +83,10 @@ describe('refused with invalid_request that names the field', () => {
     [{ tools: [{ type: 'function', function: {} }] }, 'tools.0.function.name'],
     [{ tools: [{ type: 'web_search' }] }, 'tools.0.type'],
     [{ response_format: 'json' }, 'response_format'],
-    [{ fallbacks: Array(11).fill({ model: 'm' }) }, 'fallbacks'],
+    [{ fallbacks: times(11, { model: 'm' }) }, 'fallbacks'],
     [user([image, image]), 'messages'],
-    [user(Array(11).fill(image)), 'messages.0.content'],
-    [user(Array(4).fill({ type: 'video_url', video_url: { url: 'x' } })), 'messages.0.content'],
+    [user(times(11, image)), 'messages.0.content'],
+    [user(times(4, { type: 'video_url', video_url: { url: 'x' } })), 'messages.0.content'],
   ])('%j', async (body, field) => {
     await expect(harness.plan(body)).rejects.toMatchObject({
       code: 'invalid_request',

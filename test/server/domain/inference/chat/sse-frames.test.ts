@@ -10,7 +10,7 @@ import {
 /** Cuts `text` at byte positions, which may be inside a character. */
 function cut(text: string, positions: readonly number[]): Buffer[] {
   const bytes = Buffer.from(text)
-  const cuts = [...new Set(positions.map((position) => position % (bytes.length + 1)))].sort((a, b) => a - b)
+  const cuts = [...new Set(positions.map((position) => position % (bytes.length + 1)))].toSorted((a, b) => a - b)
   return [0, ...cuts].map((start, index) => bytes.subarray(start, cuts[index] ?? bytes.length))
 }
 
@@ -44,7 +44,9 @@ describe.each([
         const { frames: found, rest, pushes } = run(cut(text, positions))
         expect(found).toEqual(frames)
         expect(rest).toBe('')
-        expect(pushes.every((complete) => countFrames(complete) === splitFrames(complete).length)).toBe(true)
+        expect(
+          pushes.every((complete) => countFrames(complete.toString('latin1')) === splitFrames(complete).length),
+        ).toBe(true)
       }),
     )
   })

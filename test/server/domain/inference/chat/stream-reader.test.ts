@@ -21,7 +21,7 @@ describe('a stream cut at any byte', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { maxLength: 20 }), (positions) => {
         const bytes = bytesOf(frames)
-        const cuts = [...new Set(positions.map((at) => at % bytes.length))].sort((a, b) => a - b)
+        const cuts = [...new Set(positions.map((at) => at % bytes.length))].toSorted((a, b) => a - b)
         const pieces = [0, ...cuts].map((start, index) => bytes.subarray(start, cuts[index] ?? bytes.length))
         const { reader, delivered } = readAll(pieces)
         expect(delivered).toBe(whole)

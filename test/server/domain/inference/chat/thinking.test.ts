@@ -27,7 +27,7 @@ test('pieces cut anywhere give the same as the whole', () => {
   fc.assert(
     fc.property(fc.array(alphabet, { maxLength: 12 }), fc.array(fc.nat(80)), (parts, positions) => {
       const text = parts.join('')
-      const cuts = [...new Set(positions.map((at) => at % (text.length + 1)))].sort((a, b) => a - b)
+      const cuts = [...new Set(positions.map((at) => at % (text.length + 1)))].toSorted((a, b) => a - b)
       const pieces = [0, ...cuts].map((start, index) => text.slice(start, cuts[index] ?? text.length))
       expect(strip(pieces)).toBe(strip([text]))
     }),
