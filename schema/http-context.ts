@@ -9,6 +9,8 @@ export interface OperationSource {
   req?: IncomingMessage
   res?: ServerResponse
   requestId?: string
+  /** The body was not read whole; the operation is refused. */
+  isBodyTooLarge?: boolean
   socketContext?: GraphQLContext
 }
 

@@ -2,7 +2,7 @@ import { GraphQLError, Kind, type ValueNode } from 'graphql'
 import { formatUsd, parseUsd } from '../server/domain/money.ts'
 import { builder } from './builder.ts'
 
-const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 const INTEGER = /^-?\d{1,30}$/
 
 builder.scalarType('Usd', {
@@ -41,11 +41,17 @@ function toNanoUsd(value: unknown): bigint {
 }
 
 function toDate(value: unknown): Date {
-  const instant = typeof value === 'string' && DATE_TIME.test(value) ? new Date(value) : undefined
-  if (instant === undefined || Number.isNaN(instant.getTime())) {
+  const [text, day] = typeof value === 'string' ? (DATE_TIME.exec(value) ?? []) : []
+  const instant = text === undefined ? undefined : new Date(text)
+  if (instant === undefined || Number.isNaN(instant.getTime()) || !isDay(day)) {
     throw badValue('DateTime', 'an instant in ISO 8601 with its zone, such as "2026-01-31T12:00:00Z"')
   }
   return instant
+}
+
+/** JavaScript reads 30 February as 2 March, so a day must survive the round trip. */
+function isDay(day: string | undefined): boolean {
+  return day !== undefined && new Date(day).toISOString().startsWith(day)
 }
 
 /** Longer texts are no amounts, and reading them as numbers would cost time. */

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
 import type { Log } from '../server/domain/log.ts'
 import type { Services } from '../server/domain/services.ts'
 import { GRAPHQL_LIMITS, type GraphqlLimits } from './limits.ts'
 import { ConnectionSlots } from './live/connection-slots.ts'
+import { OpenStreams } from './live/open-streams.ts'
 import { OriginPolicy } from './origins.ts'
+import { readRequestBody } from './request-body.ts'
 import { SocketServer } from './sockets/socket-server.ts'
 import { createGraphqlYoga } from './yoga.ts'
 
@@ -27,6 +29,12 @@ export interface GraphqlServer {
   close: () => Promise<void>
 }
 
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+  requestId: string
+}
+
 /** The GraphQL front for one HTTP server: operations over HTTP, event streams and sockets at the same path. */
 export function createGraphqlServer({
   services,
@@ -38,20 +46,31 @@ export function createGraphqlServer({
   const limits = { ...GRAPHQL_LIMITS, ...ownLimits }
   const slots = new ConnectionSlots(limits.connectionsPerKeyMax)
   const origins = new OriginPolicy(allowedOrigins)
-  const openSubscriptions = new Set<AbortController>()
+  const open = new OpenStreams()
   const shared = { services, log, limits, origins, slots }
-  const yoga = createGraphqlYoga({ ...shared, openSubscriptions, playground: !isProduction })
+  const yoga = createGraphqlYoga({ ...shared, open, playground: !isProduction })
   const sockets = new SocketServer({ ...shared, yoga })
+  const answer = async ({ request, response, requestId }: Exchange): Promise<void> => {
+    if (request.method !== 'POST') return yoga.handle(request, response, { requestId })
+    const body = await readRequestBody(request, limits.bodyBytesMax)
+    if (body.kind === 'cut_off') return
+    const bytes = body.kind === 'whole' ? body.bytes : Buffer.alloc(0)
+    const read = Object.assign(request, { body: Readable.from([bytes]) })
+    return yoga.handle(read, response, { requestId, isBodyTooLarge: body.kind === 'too_large' })
+  }
   return {
     handle(request, response) {
       const requestId = services.ids.requestId()
       response.setHeader('CF-RAY', requestId)
       response.setHeader('Vary', 'Origin')
-      void yoga.handle(request, response, { requestId })
+      answer({ request, response, requestId }).catch((error: unknown) => {
+        log.warn('a graphql answer could not be sent', { requestId, error })
+        response.destroy()
+      })
     },
     handleUpgrade: (request, socket, head) => sockets.handleUpgrade(request, socket, head),
     async close() {
-      for (const lifetime of openSubscriptions) lifetime.abort()
+      open.close()
       await sockets.close()
     },
   }

@@ -8,6 +8,7 @@ import { createContext, type OperationSource } from './http-context.ts'
 import { schema } from './index.ts'
 import type { GraphqlLimits } from './limits.ts'
 import type { ConnectionSlots } from './live/connection-slots.ts'
+import type { OpenStreams } from './live/open-streams.ts'
 import { useLiveResults } from './live/use-live-results.ts'
 import { useOperationLimits } from './operation-limits/use-operation-limits.ts'
 import type { OriginPolicy } from './origins.ts'
@@ -21,7 +22,7 @@ export interface YogaParts {
   limits: GraphqlLimits
   origins: OriginPolicy
   slots: ConnectionSlots
-  openSubscriptions: Set<AbortController>
+  open: OpenStreams
   /** GraphiQL, for development. */
   playground: boolean
 }
@@ -29,16 +30,11 @@ export interface YogaParts {
 export type Yoga = ReturnType<typeof createGraphqlYoga>
 
 /** GraphQL over HTTP and event streams; sockets run their operations through the same plugins. */
-export function createGraphqlYoga({ services, log, limits, origins, slots, openSubscriptions, playground }: YogaParts) {
+export function createGraphqlYoga({ services, log, limits, origins, slots, open, playground }: YogaParts) {
   return createYoga<OperationSource, GraphQLContext>({
     schema,
     context: (source) => createContext(source, services),
-    plugins: [
-      useJsonOnly(),
-      useOperationLimits(limits),
-      useLiveResults({ slots, open: openSubscriptions }),
-      useClientErrors(),
-    ],
+    plugins: [useBodyRules(limits), useOperationLimits(limits), useLiveResults({ slots, open }), useClientErrors()],
     // The last resort for what fails outside an operation, such as a wrong credential.
     maskedErrors: { maskError: (error) => toClientError(error, { log }) },
     cors: (request) => {
@@ -54,7 +50,7 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, openS
       }
     },
     parserAndValidationCache: createDocumentCache(),
-    maxRequestBodySize: limits.bodyBytesMax,
+    maxRequestBodySize: false,
     batching: false,
     multipart: false,
     graphiql: playground,
@@ -64,10 +60,14 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, openS
 }
 
 /** Forms and plain text are what a browser sends across origins without asking first, so only JSON is read. */
-function useJsonOnly(): Plugin {
+function useBodyRules({ bodyBytesMax }: GraphqlLimits): Plugin<object, OperationSource> {
   return {
-    onRequestParse({ request }) {
+    onRequestParse({ request, serverContext }) {
       if (request.method !== 'POST') return
+      if (serverContext.isBodyTooLarge === true) {
+        const message = `The body is larger than the ${bodyBytesMax} bytes that are read; send less in one request`
+        throw refusal('PAYLOAD_TOO_LARGE', message, { status: 413, spec: false })
+      }
       const [mediaType = ''] = (request.headers.get('content-type') ?? '').split(';')
       if (mediaType.trim().toLowerCase() === 'application/json') return
       const message = 'Send the operation as JSON, with "Content-Type: application/json"'

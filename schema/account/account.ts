@@ -56,7 +56,7 @@ builder.node(AccountType, {
     }),
     balances: t.field({
       type: [BalanceType],
-      description: 'USD and DIEM.',
+      description: 'One for each currency that the account has had.',
       complexity: { field: 1, multiplier: 2 },
       resolve: ({ id }, _args, { services }) => services.ledger.balances(id),
     }),

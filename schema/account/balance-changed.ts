@@ -9,7 +9,7 @@ const BalanceChangedEvent = builder.objectRef<AccountBalances>('BalanceChangedEv
     accountId: t.exposeID('accountId', { description: 'The account, as `Account.accountId`.' }),
     balances: t.field({
       type: [BalanceType],
-      description: 'USD and DIEM.',
+      description: 'One for each currency that the account has had.',
       complexity: { field: 1, multiplier: 2 },
       resolve: ({ balances }) => balances,
     }),

@@ -1,20 +1,13 @@
 import { type ExecutionResult, GraphQLError } from 'graphql'
 
-export interface LiveResultOptions {
-  lifetime: AbortController
-  /** Turns what a source threw into what the client may read. */
-  toClientError: (error: unknown) => GraphQLError
-  /** Called once, however the stream ends. */
-  onEnd: () => void
-}
-
 /**
  * Results of a subscription, bound to its lifetime. Leaving the stream aborts the lifetime first: a generator that waits
- * for its next event hears of nothing else. A lifetime that was ended with a GraphQLError says so as its last event.
+ * for its next event hears of nothing else. A lifetime that was aborted with a GraphQLError says so as its last event.
  */
 export function bindToLifetime(
   source: AsyncIterable<ExecutionResult>,
-  { lifetime, toClientError, onEnd }: LiveResultOptions,
+  lifetime: AbortController,
+  toClientError: (error: unknown) => GraphQLError,
 ): AsyncIterableIterator<ExecutionResult> {
   const iterator = source[Symbol.asyncIterator]()
   const done: IteratorResult<ExecutionResult> = { done: true, value: undefined }
@@ -23,7 +16,6 @@ export function bindToLifetime(
     if (over) return done
     over = true
     lifetime.abort()
-    onEnd()
     return lastError === undefined ? done : { done: false, value: { errors: [lastError] } }
   }
   return {

@@ -1,4 +1,4 @@
-import type { ExecutionResult } from 'graphql'
+import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { Caller } from '../../server/domain/auth/caller.ts'
 import type { GraphQLContext } from '../context.ts'
@@ -6,11 +6,11 @@ import { refusal, toClientError } from '../errors.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import { CredentialWatch } from './credential-watch.ts'
 import { bindToLifetime } from './live-result.ts'
+import type { OpenStreams } from './open-streams.ts'
 
 interface LiveResultsOptions {
   slots: ConnectionSlots
-  /** Lifetimes of the subscriptions that are open, for the shutdown. */
-  open: Set<AbortController>
+  open: OpenStreams
 }
 
 /** Gives every subscription an end: its client leaves, its credential ends, or the server closes. */
@@ -20,34 +20,45 @@ export function useLiveResults({ slots, open }: LiveResultsOptions): Plugin<Grap
       setSubscribeFn(async (args): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> => {
         const context: GraphQLContext = args.contextValue
         const { lifetime, requestId, services } = context
-        const release = occupy(context, slots)
-        if (release === undefined) {
-          const message = 'This key has as many open streams and sockets as it may; close one first'
-          return { errors: [refusal('TOO_MANY_CONNECTIONS', message, { status: 429, spec: false })] }
-        }
-        open.add(lifetime)
-        const onEnd = (): void => {
-          open.delete(lifetime)
-          release()
-        }
+        const refused = begin(context, { slots, open })
+        if (refused !== undefined) return { errors: [refused] }
         try {
           const result: AsyncIterable<ExecutionResult> | ExecutionResult = await subscribeFn(args)
           if (Symbol.asyncIterator in result) {
-            return bindToLifetime(result, {
-              lifetime,
-              onEnd,
-              toClientError: (error) => toClientError(error, { log: services.log, requestId }),
-            })
+            const clean = (error: unknown): GraphQLError => toClientError(error, { log: services.log, requestId })
+            return bindToLifetime(result, lifetime, clean)
           }
-          onEnd()
+          lifetime.abort()
           return result
         } catch (error) {
-          onEnd()
+          lifetime.abort()
           throw error
         }
       })
     },
   }
+}
+
+/** Takes what an open subscription occupies, until its lifetime is aborted; or gives the reason why it may not begin. */
+function begin(context: GraphQLContext, { slots, open }: LiveResultsOptions): GraphQLError | undefined {
+  const { lifetime } = context
+  if (!open.add(lifetime)) {
+    return refusal('UNAVAILABLE', 'The server is going away; connect again', { status: 503, spec: false })
+  }
+  const release = occupy(context, slots)
+  const end = (): void => {
+    open.remove(lifetime)
+    release?.()
+  }
+  if (release === undefined) {
+    end()
+    const message = 'This key has as many open streams and sockets as it may; close one first'
+    return refusal('TOO_MANY_CONNECTIONS', message, { status: 429, spec: false })
+  }
+  lifetime.signal.addEventListener('abort', end, { once: true })
+  // The client may have left before its subscription began.
+  if (lifetime.signal.aborted) end()
+  return undefined
 }
 
 /** Takes the key's slot and follows its credential for an event stream; a socket has done both for itself. */

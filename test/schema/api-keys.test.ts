@@ -95,6 +95,7 @@ describe('createApiKey', () => {
     ['an amount that is none', { limits: { usd: 'a lot' } }],
     ['an instant without its zone', { expiresAt: '2026-02-01T00:00:00' }],
     ['an instant that does not exist', { expiresAt: '2026-13-45T00:00:00Z' }],
+    ['a day that does not exist', { expiresAt: '2027-02-30T00:00:00Z' }],
     ['an unknown field', { note: 'x' }],
     ['an unknown type', { type: 'ROOT' }],
   ])('refuses %s as an operation that does not fit', async (_name, fields) => {

@@ -2,13 +2,7 @@ import { createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Json, readEventStream } from '../support/event-stream.ts'
-import {
-  codes,
-  type GraphqlHarness,
-  type GraphqlTestAccount,
-  readAnswer,
-  startGraphqlHarness,
-} from '../support/graphql-harness.ts'
+import { codes, type GraphqlHarness, type GraphqlTestAccount, startGraphqlHarness } from '../support/graphql-harness.ts'
 import { keySettings } from '../support/key-harness.ts'
 
 const SUBSCRIPTION = 'subscription { balanceChanged { accountId balances { currency balance held free freeNanoUsd } } }'
@@ -166,7 +160,7 @@ describe('an event stream', () => {
     for (const stream of streams.slice(1)) await stream.body?.cancel()
   })
 
-  it('completes when the server goes', async () => {
+  it('completes when the server goes, and none begins after', async () => {
     const own = await startGraphqlHarness()
     const { adminKey } = await own.createAccount()
     const response = await own.post(JSON.stringify({ query: SUBSCRIPTION }), {
@@ -177,16 +171,19 @@ describe('an event stream', () => {
     await events.next()
     await own.graphql.close()
     expect((await last(events)).map(({ event }) => event)).toEqual(['complete'])
+    const late = await own.post(JSON.stringify({ query: SUBSCRIPTION }), {
+      accept: 'text/event-stream',
+      authorization: `Bearer ${adminKey}`,
+    })
+    expect(codes((await last(readEventStream(late)))[0]?.data)).toEqual(['UNAVAILABLE'])
     await own.close()
   })
 
   it('is not given to a client that did not ask for one', async () => {
-    const answer = await readAnswer(
-      await harness.post(JSON.stringify({ query: SUBSCRIPTION }), {
-        accept: 'application/json',
-        authorization: `Bearer ${account.adminKey}`,
-      }),
-    ).catch(() => undefined)
-    expect(answer?.data).toBeUndefined()
+    const response = await harness.post(JSON.stringify({ query: SUBSCRIPTION }), {
+      accept: 'application/json',
+      authorization: `Bearer ${account.adminKey}`,
+    })
+    expect([response.status, await response.text()]).toEqual([406, ''])
   })
 })

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { getIntrospectionQuery } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codes, type GraphqlHarness, readAnswer, startGraphqlHarness } from '../support/graphql-harness.ts'
@@ -94,7 +95,32 @@ describe('a request', () => {
     const answer = await readAnswer(
       await harness.post(JSON.stringify({ query: `{ __typename } # ${'x'.repeat(1_000_000)}` })),
     )
-    expect([answer.status, codes(answer)]).toEqual([413, ['REQUEST_ENTITY_TOO_LARGE']])
+    expect([answer.status, codes(answer)]).toEqual([413, ['PAYLOAD_TOO_LARGE']])
+  })
+
+  it('of 1 MB that does not say its size is refused while it is read', async () => {
+    const body = new Blob(['{"query":"', 'x'.repeat(1_000_000), '"}']).stream()
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' }
+    const response = await fetch(harness.url, init)
+    expect([response.status, codes(await readAnswer(response))]).toEqual([413, ['PAYLOAD_TOO_LARGE']])
+  })
+
+  it('with variables nested a hundred thousand deep is refused', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const body = `{"query":"query ($n: Int!) { models(first: $n) { nodes { name } } }","variables":{"n":${deep}}}`
+    const response = await harness.post(body)
+    expect(response.status).toBeLessThan(500)
+    expect(codes(await readAnswer(response))).toEqual(['BAD_USER_INPUT'])
+  })
+
+  it('whose client leaves in the middle of its body leaves the server serving', async () => {
+    const { hostname, port } = new URL(harness.url)
+    const socket = connect(Number(port), hostname)
+    const head =
+      'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query":'
+    await new Promise((resolve) => socket.write(head, resolve))
+    socket.destroy()
+    expect((await harness.run('{ __typename }')).data).toEqual({ __typename: 'Query' })
   })
 
   it('of several operations in an array is refused', async () => {
