@@ -1,7 +1,7 @@
-import type { RequestContext } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import type { UsageLine, UsageOutcome } from '../metering/hold.ts'
+import type { Journaled } from '../idempotency/answer-journal.ts'
+import type { Usage, UsageLine, UsageOutcome } from '../metering/hold.ts'
 import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import {
@@ -49,7 +49,7 @@ export interface RpcResponse {
 interface Admitted {
   plan: CallPlan
   metered: MeteredRequest
-  context: RequestContext
+  context: Journaled<RpcResponse>
   startedAtMs: number
 }
 
@@ -81,9 +81,10 @@ export class RpcService {
   /**
    * Runs one request or one batch. Fails with `invalid_json` and `invalid_request` (nothing was executed), with the
    * refusals of an admission (`rate_limited`, `insufficient_balance`, `key_limit_usd`, `key_limit_diem`), and with
-   * `rpc_upstream_failed` or `unavailable` when no node answered; none of these costs anything.
+   * `rpc_upstream_failed` or `unavailable` when no node answered; none of these costs anything. With a journal in the
+   * context, each answer is kept before it is charged.
    */
-  async call(context: RequestContext, slug: string, body: Buffer): Promise<RpcResponse> {
+  async call(context: Journaled<RpcResponse>, slug: string, body: Buffer): Promise<RpcResponse> {
     const { metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps
     const plan = planCalls(body, this.#network(slug), methods)
     const startedAtMs = clock.nowMs()
@@ -120,13 +121,26 @@ export class RpcService {
     if (value.shape === 'stream') {
       const body = relayStream(value, {
         signal: context.signal,
-        settle: (end) => this.#settle(admitted, end === 'answered' ? charge : { ...charge, outcome: end }),
+        keep: (bytes) => context.journal?.piece(bytes),
+        settle: (end) =>
+          end === 'answered' ? this.#settle(admitted, charge, response) : this.#cutOff(admitted, charge),
         release: () => metered.release(),
       })
-      return this.#response({ credits, retries, metered }, body)
+      const response = this.#response({ credits, retries, metered }, body)
+      return response
     }
-    await this.#settle(admitted, charge)
-    return this.#response({ credits, retries, metered }, value.shape === 'empty' ? Buffer.alloc(0) : value.bytes)
+    const response = this.#response(
+      { credits, retries, metered },
+      value.shape === 'empty' ? Buffer.alloc(0) : value.bytes,
+    )
+    await this.#settle(admitted, charge, response)
+    return response
+  }
+
+  /** The client left in mid-answer: it pays what was announced, unless its key promises a whole answer for the price. */
+  #cutOff(admitted: Admitted, charge: Charge): Promise<void> {
+    if (admitted.context.journal !== undefined) return admitted.metered.release()
+    return this.#charge(admitted, this.#usage(admitted, { ...charge, outcome: 'client_disconnected' }))
   }
 
   async #callBatch(admitted: Admitted): Promise<RpcResponse> {
@@ -153,9 +167,10 @@ export class RpcService {
     const retries = results.reduce((sum, result) => sum + (result.status === 'fulfilled' ? result.value.retries : 1), 0)
     const credits = calls.map((call) => call.credits)
     const outcome = calls.every((call) => call.failed) ? 'rpc_error' : 'completed'
-    await this.#settle(admitted, { credits, outcome, nodeId: answered.nodeId, retries })
     const total = credits.reduce((sum, price) => sum + price, 0)
-    return this.#response({ credits: total, retries, metered }, joinParts(outcomes))
+    const response = this.#response({ credits: total, retries, metered }, joinParts(outcomes))
+    await this.#settle(admitted, { credits, outcome, nodeId: answered.nodeId, retries }, response)
+    return response
   }
 
   #network(slug: string): RpcNetwork {
@@ -166,25 +181,31 @@ export class RpcService {
     throw new DomainError('invalid_request', message, { field: 'network' })
   }
 
-  async #settle({ plan, metered, startedAtMs }: Admitted, charge: Charge): Promise<void> {
+  async #settle(admitted: Admitted, charge: Charge, response: RpcResponse): Promise<void> {
+    const usage = this.#usage(admitted, charge)
+    await admitted.context.journal?.answered(response, usage)
+    await this.#charge(admitted, usage)
+  }
+
+  async #charge({ metered }: Admitted, usage: Usage): Promise<void> {
+    await metered.settle(usage, { credits: usage.lines.reduce((sum, line) => sum + line.units, 0) })
+  }
+
+  #usage({ plan, startedAtMs }: Admitted, charge: Charge): Usage {
     const { clock, pricePerCreditNanoUsd } = this.#deps
     const sku = `crypto-rpc-${plan.network.slug}`
-    const lines = linesByMethod(plan, { credits: charge.credits, pricePerCreditNanoUsd })
-    await metered.settle(
-      {
-        sku,
-        modelName: sku,
-        modelType: null,
-        unitType: 'credits',
-        lines,
-        outcome: charge.outcome,
-        estimated: false,
-        upstreamId: charge.nodeId,
-        retries: charge.retries,
-        durationMs: clock.nowMs() - startedAtMs,
-      },
-      { credits: charge.credits.reduce((sum, price) => sum + price, 0) },
-    )
+    return {
+      sku,
+      modelName: sku,
+      modelType: null,
+      unitType: 'credits',
+      lines: linesByMethod(plan, { credits: charge.credits, pricePerCreditNanoUsd }),
+      outcome: charge.outcome,
+      estimated: false,
+      upstreamId: charge.nodeId,
+      retries: charge.retries,
+      durationMs: clock.nowMs() - startedAtMs,
+    }
   }
 
   #response(

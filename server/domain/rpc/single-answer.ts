@@ -75,6 +75,8 @@ export function joined(chunks: readonly Uint8Array[]): Buffer {
 export interface StreamEnds {
   /** Aborts when the client leaves. */
   signal: AbortSignal
+  /** Takes each chunk before it is passed on or charged. */
+  keep: (bytes: Uint8Array) => Promise<void> | undefined
   /** Charges the announced credits; resolves when durable. */
   settle: (outcome: 'answered' | 'client_disconnected') => Promise<void>
   release: () => Promise<void>
@@ -89,6 +91,7 @@ export async function* relayStream(answer: StreamedAnswer, ends: StreamEnds): As
   const { scanner, rest } = answer
   let ended = false
   try {
+    for (const chunk of answer.head) await ends.keep(chunk)
     if (scanner.state === 'complete') await ends.settle('answered')
     yield* answer.head
     for (;;) {
@@ -97,6 +100,7 @@ export async function* relayStream(answer: StreamedAnswer, ends: StreamEnds): As
       if (next.done === true) break
       scanner.push(next.value)
       if (scanner.state === 'malformed') break
+      await ends.keep(next.value)
       if (wasOpen && scanner.state === 'complete') await ends.settle('answered')
       yield next.value
     }
