@@ -54,6 +54,8 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
   })
   const url = await listen(server, config.http)
+  // Only now, since nodes that are slow or away must not hold up the start.
+  services.rpcNodes.start()
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => {
     draining = true

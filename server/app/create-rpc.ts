@@ -5,7 +5,9 @@ import type { Metering } from '../domain/metering/metered-request.ts'
 import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { MethodTable } from '../domain/rpc/method-table.ts'
 import { createNetworkTable } from '../domain/rpc/networks.ts'
+import { NodeInspector } from '../domain/rpc/node-inspector.ts'
 import { NodeRouter } from '../domain/rpc/node-router.ts'
+import { listPublicNodes } from '../domain/rpc/public-nodes.ts'
 import { RpcService } from '../domain/rpc/rpc-service.ts'
 import { createCircuitBreaker } from '../upstream/inference/circuit-breaker.ts'
 import { createRpcNodes } from '../upstream/rpc/rpc-node-client.ts'
@@ -17,19 +19,25 @@ export interface RpcParts {
   ratePlans: RatePlans
 }
 
+/** The proxy over the configured nodes, with public ones for the networks that have none. A network without node is not served. */
 export function createRpcService(config: Config, { clock, log, metering, ratePlans }: RpcParts) {
-  const nodes = createRpcNodes(config.rpc.networks)
+  const { rpc } = config
+  const nodes = createRpcNodes({ ...(rpc.publicNodes ? listPublicNodes(rpc.extraFamily) : {}), ...rpc.networks })
+  const networks = new Map([...createNetworkTable(rpc.extraFamily)].filter(([slug]) => nodes.has(slug)))
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log })
+  const inspector = new NodeInspector({ networks, nodes, configured: new Set(Object.keys(rpc.networks)), router, log })
   const service = new RpcService({
     metering,
     ratePlans,
-    networks: createNetworkTable(config.rpc.extraFamily),
-    methods: new MethodTable(),
-    nodes: new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log }),
+    networks,
+    methods: new MethodTable({ optionalMethods: rpc.optionalMethods }),
+    nodes: router,
     clock,
-    pricePerCreditNanoUsd: BigInt(config.rpc.pricePerCreditNanoUsd),
+    pricePerCreditNanoUsd: BigInt(rpc.pricePerCreditNanoUsd),
   })
   const close = async (): Promise<void> => {
+    inspector.stop()
     await Promise.all([...nodes.values()].flat().map((node) => node.close()))
   }
-  return { service, close }
+  return { service, inspector, close }
 }

@@ -68,6 +68,7 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
     ledger: money.ledger,
     ...inference,
     rpc: rpc.service,
+    rpcNodes: rpc.inspector,
   }
   return {
     services,

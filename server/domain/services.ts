@@ -12,6 +12,7 @@ import type { Metering } from './metering/metered-request.ts'
 import type { AbuseGuard } from './rate-limits/abuse-guard.ts'
 import type { RateLimitService } from './rate-limits/rate-limit-service.ts'
 import type { RatePlans } from './rate-limits/rate-plans.ts'
+import type { NodeInspector } from './rpc/node-inspector.ts'
 import type { RpcService } from './rpc/rpc-service.ts'
 
 /** What a front may call. The composition root builds it; every front reaches the same instances. */
@@ -37,4 +38,5 @@ export interface Services {
   chat: ChatService
   embeddings: EmbeddingService
   rpc: RpcService
+  rpcNodes: NodeInspector
 }

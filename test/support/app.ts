@@ -77,7 +77,13 @@ export function testModels(providerId = 'main') {
 }
 
 function createTestConfig(file: Record<string, unknown>, redisUrl: string | null): Config {
-  const { service, ...sections } = ConfigFile.parse({ compatibility: { text: { 'gpt-4o': 'test-model' } }, ...file })
+  const { rpc, ...others } = file
+  const { service, ...sections } = ConfigFile.parse({
+    compatibility: { text: { 'gpt-4o': 'test-model' } },
+    // Nothing that a test calls may leave the machine.
+    rpc: { publicNodes: false, ...(rpc ?? {}) },
+    ...others,
+  })
   return {
     ...sections,
     http: { host: '127.0.0.1', port: 0 },

@@ -3,6 +3,7 @@ import type { InterpolationSource } from '../env.ts'
 import { type FileProblem, formatPath } from '../problem.ts'
 import { findReferenceProblems } from './cross-checks.ts'
 import { interpolate } from './interpolate.ts'
+import { findRpcProblems } from './rpc-checks.ts'
 import { ConfigFile } from './schema.ts'
 
 export type ParsedFile = { kind: 'valid'; file: ConfigFile } | { kind: 'invalid'; problems: string[] }
@@ -24,6 +25,7 @@ export function parseConfigFile(text: string, source: InterpolationSource): Pars
     ...unset,
     ...faults.filter((fault) => !unset.some(({ path }) => formatPath(path) === formatPath(fault.path))),
     ...findReferenceProblems(document),
+    ...findRpcProblems(document),
   ]
   if (parsed.success && problems.length === 0) return { kind: 'valid', file: parsed.data }
   return { kind: 'invalid', problems: problems.map((problem) => describe(problem, yaml, lines)) }

@@ -57,12 +57,14 @@ export class MethodTable {
   /** Exact name by lower-case name, for refusals that only miss the case. */
   readonly #spellings = new Map<string, string>()
   readonly #refusedPrefixes: readonly string[]
-  readonly #optionalMethods: ReadonlySet<string>
+  readonly #isOptionServed: (name: string) => boolean
 
-  constructor(options: { optionalMethods?: readonly string[] } = {}) {
+  /** `optionalMethods` names those of the class `optional` that are served; true serves them all. */
+  constructor({ optionalMethods = [] }: { optionalMethods?: true | readonly string[] } = {}) {
     const file = MethodFile.parse(methodFile)
     this.#refusedPrefixes = file.refusedPrefixes
-    this.#optionalMethods = new Set(options.optionalMethods)
+    const served = new Set(optionalMethods === true ? [] : optionalMethods)
+    this.#isOptionServed = optionalMethods === true ? () => true : (name) => served.has(name)
     for (const { family, methods } of file.groups) {
       for (const [name, entry] of Object.entries(methods)) {
         const { tier = defaultTier(name), write = false } = entry
@@ -77,6 +79,12 @@ export class MethodTable {
     return [...(this.#methods.get(family)?.values() ?? [])].filter((method) => this.#isServed(method))
   }
 
+  /** Every method that an operator may switch on, by name. */
+  listOptional(): string[] {
+    const methods = [...this.#methods.values()].flatMap((family) => [...family.values()])
+    return methods.flatMap((method) => (method.class === 'optional' ? [method.name] : [])).toSorted()
+  }
+
   /** The method, or why it is refused and what to use instead. */
   find(family: RpcFamily, name: string): MethodVerdict {
     const method = this.#methods.get(family)?.get(name)
@@ -86,7 +94,7 @@ export class MethodTable {
   }
 
   #isServed(method: RpcMethod): boolean {
-    return method.class === 'allowed' || (method.class === 'optional' && this.#optionalMethods.has(method.name))
+    return method.class === 'allowed' || (method.class === 'optional' && this.#isOptionServed(method.name))
   }
 
   #reasonUnknown(family: RpcFamily, name: string): string {

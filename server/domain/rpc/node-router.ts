@@ -48,7 +48,7 @@ export interface NodeRouterDependencies {
  * to answer may have passed the transaction on. Open circuits are passed over; when all are open the first node is tried.
  */
 export class NodeRouter {
-  readonly #nodes: ReadonlyMap<string, readonly RoutedNode[]>
+  readonly #nodes: Map<string, readonly RoutedNode[]>
   readonly #log: Log
 
   constructor({ nodes, createBreaker, log }: NodeRouterDependencies) {
@@ -56,6 +56,16 @@ export class NodeRouter {
       [...nodes].map(([slug, list]) => [slug, list.map((node) => ({ node, breaker: createBreaker() }))]),
     )
     this.#log = log
+  }
+
+  /** Takes a node out of service for the life of this process. */
+  refuse(nodeId: string): void {
+    for (const [slug, nodes] of this.#nodes) {
+      this.#nodes.set(
+        slug,
+        nodes.filter(({ node }) => node.id !== nodeId),
+      )
+    }
   }
 
   /** Items that every node of the network takes in one batch. */
@@ -71,7 +81,7 @@ export class NodeRouter {
     const nodes = this.#nodes.get(request.network) ?? []
     const [first] = nodes
     if (first === undefined) {
-      throw new DomainError('unavailable', `No node of ${request.network} is configured here; choose another network`)
+      throw new DomainError('unavailable', `No node of ${request.network} is in service here; choose another network`)
     }
     let retries = 0
     for (const { node, breaker } of nodes) {

@@ -23,10 +23,11 @@ const EVM_NODES: Readonly<Record<string, readonly string[]>> = {
   'zksync-sepolia': ['https://sepolia.era.zksync.dev'],
 }
 
-const ROBINHOOD_NODES: Readonly<Record<string, readonly string[]>> = {
-  'robinhood-mainnet': ['https://rpc.mainnet.chain.robinhood.com'],
-  'robinhood-testnet': ['https://rpc.testnet.chain.robinhood.com'],
-}
+/** The family that the specification leaves unnamed; its chain ids are fixed, so its nodes are as well. */
+const extraFamilyNodes = (name: string): Readonly<Record<string, readonly string[]>> => ({
+  [`${name}-mainnet`]: ['https://rpc.mainnet.chain.robinhood.com'],
+  [`${name}-testnet`]: ['https://rpc.testnet.chain.robinhood.com'],
+})
 
 const OTHER_NODES: Readonly<Record<string, readonly string[]>> = {
   'starknet-mainnet': ['https://api.zan.top/public/starknet-mainnet/rpc/v0_10'],
@@ -40,9 +41,8 @@ const OTHER_NODES: Readonly<Record<string, readonly string[]>> = {
  * promise. Sources: viem 2.57.1 chain definitions, starknet.js 10.8.0 default nodes, solana.com/docs/references/clusters.
  */
 export function listPublicNodes(extraFamily: string): Record<string, { upstreams: { url: string }[] }> {
-  const extra = extraFamily === 'robinhood' ? ROBINHOOD_NODES : {}
   return Object.fromEntries(
-    Object.entries({ ...EVM_NODES, ...extra, ...OTHER_NODES }).map(([slug, urls]) => [
+    Object.entries({ ...EVM_NODES, ...extraFamilyNodes(extraFamily), ...OTHER_NODES }).map(([slug, urls]) => [
       slug,
       { upstreams: urls.map((url) => ({ url })) },
     ]),

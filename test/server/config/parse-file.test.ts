@@ -20,7 +20,14 @@ describe('a valid file', () => {
       file: {
         service: { name: 'service', version: 'auto' },
         providers: [],
-        rpc: { networks: {}, pricePerCreditNanoUsd: 625, extraFamily: 'robinhood' },
+        rpc: {
+          networks: {},
+          publicNodes: true,
+          optionalMethods: [],
+          coalesceReads: false,
+          pricePerCreditNanoUsd: 625,
+          extraFamily: 'robinhood',
+        },
         limits: { standard: { text: { XS: { requestsPerMinute: 500 } } }, staff: { rpc: { requestsPerMinute: 1000 } } },
         errors: { format: 'service' },
         x402: { minimumBalanceUsd: 0.1 },
@@ -48,6 +55,12 @@ describe('a valid file', () => {
       kind: 'valid',
       file: { rpc: { networks: { 'base-mainnet': { upstreams: [{ timeoutSeconds: 30, headers: { a: '${B}' } }] } } } },
     })
+  })
+
+  it('may name the omitted EVM family, which then is a family like the others', () => {
+    const text =
+      'rpc: { extraFamily: umbra, networks: { umbra-testnet: { upstreams: [{ url: "http://127.0.0.1:1" }] } } }'
+    expect(parseConfigFile(text, {}).kind).toBe('valid')
   })
 
   it('overrides one number of a limit table and keeps the others', () => {
@@ -92,8 +105,18 @@ describe('an invalid file', () => {
     ['service: { name: Acme }', 'service.name: must be lower-case letters'],
     ['service: { publicUrl: "https://example.com/api" }', 'service.publicUrl: must be an origin'],
     ['service: { version: latest }', 'service.version: must be auto or'],
-    ['rpc: { networks: { Base_Mainnet: { upstreams: [{ url: "http://localhost:1" }] } } }', 'a network slug is'],
-    ['rpc: { networks: { base: { upstreams: [] } } }', 'rpc.networks.base.upstreams: '],
+    [
+      'rpc: { networks: { base: { upstreams: [{ url: "http://localhost:1" }] } } }',
+      'rpc.networks.base: there is no network of this name; the networks are: arbitrum-mainnet, ',
+    ],
+    ['rpc: { networks: { base-mainnet: { upstreams: [] } } }', 'rpc.networks.base-mainnet.upstreams: '],
+    ['rpc: { networks: { umbra-mainnet: { upstreams: [{ url: "http://localhost:1" }] } } }', 'robinhood-mainnet'],
+    ['rpc: { extraFamily: ethereum }', 'rpc.extraFamily: "ethereum" is the name of another family'],
+    ['rpc: { extraFamily: "Robin Hood" }', 'rpc.extraFamily: must be lower-case'],
+    [
+      'rpc: { optionalMethods: [eth_sign] }',
+      'rpc.optionalMethods[0]: "eth_sign" is not an optional method; they are: ',
+    ],
     ['providers: [{ id: a, kind: anthropic }]', 'providers[0].kind: '],
     ['providers: [{ id: a, kind: openai, baseUrl: "localhost:11434/v1" }]', 'providers[0].baseUrl: must be a URL'],
     ['limits: { abuse: { failures: 0 } }', 'limits.abuse.failures: '],

@@ -62,6 +62,16 @@ describe('the list is per family', () => {
   })
 })
 
+test('switched on together, all optional methods and only they are served besides', () => {
+  const opened = new MethodTable({ optionalMethods: true })
+  const families = ['evm', 'starknet', 'solana'] as const
+  const added = families.flatMap((family) =>
+    opened.list(family).flatMap(({ name }) => (table.find(family, name).method === null ? [name] : [])),
+  )
+  expect(added.toSorted()).toEqual(table.listOptional())
+  expect(added).toContain('eth_sendBundle')
+})
+
 test('methods that change a chain are marked as writes, reads are not', () => {
   const writes = (['evm', 'starknet', 'solana'] as const).flatMap((family) =>
     table

@@ -126,3 +126,16 @@ test('a network takes batches as large as its most limited node does', () => {
   const nodes = [fakeNode('a', () => 200), fakeNode('b', () => 200, { batchItemsMax: 3 })]
   expect(routerOf(...nodes).router.batchItemsMax('net')).toBe(3)
 })
+
+test('a refused node is never called again; without any other the network is unavailable', async () => {
+  const first = fakeNode('first', () => 200)
+  const { router, send } = routerOf(
+    first,
+    fakeNode('second', () => 200),
+  )
+  router.refuse('first')
+  expect(await send()).toEqual({ value: 'second', nodeId: 'second', retries: 0 })
+  router.refuse('second')
+  await expect(send({ write: true })).rejects.toMatchObject({ code: 'unavailable' })
+  expect(first.calls).toBe(0)
+})

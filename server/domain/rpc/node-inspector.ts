@@ -1,0 +1,139 @@
+import type { Log } from '../log.ts'
+import { identityMethod, identityRequest, readIdentity } from './chain-identity.ts'
+import type { RpcNetwork } from './networks.ts'
+import type { NodeRouter } from './node-router.ts'
+import type { RpcNode } from './rpc-node.ts'
+
+const ANSWER_BYTES_MAX = 65_536
+const CHECK_TIMEOUT_MS = 10_000
+const RETRY_MS = 60_000
+
+/** Whether one node serves the chain that it is configured for. */
+export interface NodeReport {
+  nodeId: string
+  network: string
+  /** `public`: nobody configured it, it is one of those that the chain publishes. */
+  origin: 'configured' | 'public'
+  status: 'matches' | 'mismatch' | 'unreachable'
+  /** As `RpcNetwork.chainId`. */
+  expected: string
+  /** Null when the node did not say. */
+  found: string | null
+  detail: string
+}
+
+export interface NodeInspectorDependencies {
+  networks: ReadonlyMap<string, RpcNetwork>
+  /** By network slug. */
+  nodes: ReadonlyMap<string, readonly RpcNode[]>
+  /** Slugs whose nodes the operator configured. */
+  configured: ReadonlySet<string>
+  router: Pick<NodeRouter, 'refuse'>
+  log: Log
+}
+
+/**
+ * Asks nodes which chain they serve (`eth_chainId`, `starknet_chainId`, `getGenesisHash`). A node of another chain is
+ * never used again by this process: its answers would look right and be wrong. One that does not answer stays in
+ * use, since failover handles it, and is asked again.
+ */
+export class NodeInspector {
+  readonly #deps: NodeInspectorDependencies
+  readonly #stopped = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: NodeInspectorDependencies) {
+    this.#deps = deps
+  }
+
+  /** Checks the configured nodes in the background, those that do not answer once a minute until they do. */
+  start(): void {
+    this.#watch(this.#list(false), true).catch((error: unknown) => {
+      this.#deps.log.error('the check of rpc nodes failed', { error })
+    })
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#stopped.abort()
+  }
+
+  /** Checks now: the configured nodes, with the public ones on demand. */
+  async inspect(options: { publicNodes?: boolean } = {}): Promise<NodeReport[]> {
+    const reports = await Promise.all(this.#list(options.publicNodes === true).map((entry) => this.#check(entry)))
+    for (const report of reports) if (report.status === 'mismatch') this.#refuse(report)
+    return reports
+  }
+
+  #list(publicNodes: boolean): Inspected[] {
+    const { networks, nodes, configured } = this.#deps
+    return [...nodes].flatMap(([slug, list]) => {
+      const network = networks.get(slug)
+      if (network === undefined || (!publicNodes && !configured.has(slug))) return []
+      return list.map((node) => ({ node, network, origin: configured.has(slug) ? 'configured' : 'public' }) as const)
+    })
+  }
+
+  async #watch(entries: readonly Inspected[], first: boolean): Promise<void> {
+    const silent: Inspected[] = []
+    await Promise.all(
+      entries.map(async (entry) => {
+        const report = await this.#check(entry)
+        if (report.status === 'mismatch') this.#refuse(report)
+        if (report.status === 'unreachable') silent.push(entry)
+        if (report.status === 'unreachable' && first && !this.#stopped.signal.aborted)
+          this.#deps.log.warn('rpc node could not be checked; it stays in use and is asked again', { ...report })
+      }),
+    )
+    if (silent.length === 0 || this.#stopped.signal.aborted) return
+    this.#timer = setTimeout(() => void this.#watch(silent, false), RETRY_MS)
+    this.#timer.unref()
+  }
+
+  #refuse(report: NodeReport): void {
+    this.#deps.router.refuse(report.nodeId)
+    this.#deps.log.error('rpc node serves another chain and is not used', { ...report })
+  }
+
+  async #check({ node, network, origin }: Inspected): Promise<NodeReport> {
+    const about = { nodeId: node.id, network: network.slug, origin, expected: network.chainId }
+    const method = identityMethod(network.family)
+    try {
+      const found = await this.#ask(node, network)
+      if (found === undefined) {
+        return { ...about, status: 'unreachable', found: null, detail: `gave no usable answer to ${method}` }
+      }
+      if (found === network.chainId) return { ...about, status: 'matches', found, detail: `serves ${network.caip2}` }
+      const detail = `${method} says ${found}, but ${network.slug} is ${network.chainId}: point it to another node`
+      return { ...about, status: 'mismatch', found, detail }
+    } catch (error) {
+      return { ...about, status: 'unreachable', found: null, detail: `did not answer ${method} (${reasonOf(error)})` }
+    }
+  }
+
+  async #ask(node: RpcNode, network: RpcNetwork): Promise<string | undefined> {
+    const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(CHECK_TIMEOUT_MS)])
+    const { status, body } = await node.send(identityRequest(network.family), signal)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of body) {
+      size += chunk.length
+      if (size > ANSWER_BYTES_MAX) return undefined
+      chunks.push(chunk)
+    }
+    return status === 200 ? readIdentity(network.family, Buffer.concat(chunks)) : undefined
+  }
+}
+
+/** A code such as ECONNREFUSED where there is one: messages of the transport speak of other things. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  if (!(cause instanceof Error)) return 'unknown failure'
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
+}
+
+interface Inspected {
+  node: RpcNode
+  network: RpcNetwork
+  origin: NodeReport['origin']
+}

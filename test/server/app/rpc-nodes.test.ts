@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { startTestApp } from '../../support/app.ts'
+import { createRecordingLog } from '../../support/recording-log.ts'
+import { startRpcNode } from '../../support/rpc-node.ts'
+
+const CHAIN_ID = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+
+test('after the start a node of another chain is out of service, and the next one of its network serves', async () => {
+  await using wrong = await startRpcNode()
+  await using right = await startRpcNode()
+  wrong.results.set('eth_chainId', '"0x5"')
+  const log = createRecordingLog()
+  await using server = await startTestApp({
+    file: { rpc: { networks: { 'ethereum-mainnet': { upstreams: [{ url: wrong.url }, { url: right.url }] } } } },
+    overrides: { log },
+  })
+  await expect.poll(() => log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+  const { adminKey } = await server.createAccount()
+  const response = await fetch(`${server.baseUrl}/crypto/rpc/ethereum-mainnet`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}` },
+    body: CHAIN_ID,
+  })
+  expect(await response.json()).toMatchObject({ result: '0x1' })
+  expect([wrong.calls.length, right.calls.length]).toEqual([1, 2])
+})
+
+test('a network without a node is not listed and not served; with public nodes all 27 are', async () => {
+  await using node = await startRpcNode()
+  await using server = await startTestApp({
+    file: { rpc: { publicNodes: false, networks: { 'base-mainnet': { upstreams: [{ url: node.url }] } } } },
+  })
+  expect(server.app.services.rpc.networks().map(({ slug }) => slug)).toEqual(['base-mainnet'])
+  await using open = await startTestApp({ file: { rpc: { publicNodes: true } } })
+  expect(open.app.services.rpc.networks()).toHaveLength(27)
+})
