@@ -2,6 +2,8 @@ import { estimateTokens } from './token-estimate.ts'
 
 /** Above this much text, counting would hold up everybody else's requests. */
 const EXACT_CHARACTERS_MAX = 65_536
+/** A text of this size is beyond any model; the rest of a longer one is taken to be like its beginning. */
+const COUNTED_CHARACTERS_MAX = 1024 * 1024
 /** Byte-pair merging is quadratic in the length of a word; one of 20,000 letters would take half a second. */
 const RUN_CHARACTERS_MAX = 250
 /** No real text packs more characters into a token on average; only there does a long text surely have that many tokens. */
@@ -37,11 +39,15 @@ export class TokenCounter {
     return { tokens, atLeast: Math.min(tokens, Math.floor(characters / CHARACTERS_PER_TOKEN_MAX)) }
   }
 
-  /** Exact whatever the length, in time proportional to it: for texts that are charged by this count. */
+  /** Exact up to 1 Mi characters, in time proportional to them: for texts that are charged by this count. */
   countExactly(text: string): number {
     const countTokens = this.#countTokens
     if (countTokens === undefined) return estimateTokens(text)
     if (text.length <= RUN_CHARACTERS_MAX) return countTokens(text)
+    if (text.length > COUNTED_CHARACTERS_MAX) {
+      const tokens = this.countExactly(text.slice(0, COUNTED_CHARACTERS_MAX))
+      return Math.ceil((tokens * text.length) / COUNTED_CHARACTERS_MAX)
+    }
     let tokens = 0
     let start = 0
     for (const end of longRunCuts(text)) {

@@ -63,10 +63,9 @@ export class TokenPricing {
     return (picoUsd + 999n) / 1_000n
   }
 
-  /** Tokens that an amount buys at the dearest output rate; Infinity where output is free. */
-  completionTokensFor(amountNanoUsd: bigint): number {
-    const rate = max(this.#base.output, this.#extended?.rates.output ?? 0n)
-    return rate === 0n ? Number.POSITIVE_INFINITY : Number((amountNanoUsd * 1_000n) / rate)
+  /** Whether no length of an answer costs anything. */
+  get outputIsFree(): boolean {
+    return this.#base.output === 0n && (this.#extended?.rates.output ?? 0n) === 0n
   }
 
   #ratesFor(promptTokens: number): TokenRates {

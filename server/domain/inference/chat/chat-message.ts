@@ -13,7 +13,7 @@ const UrlPart = z.union([z.string().min(1), z.looseObject({ url: z.string().min(
   error: 'must be an object with a url',
 })
 
-export const ContentPart = z
+const ContentPart = z
   .looseObject({
     type: z.string(),
     text: z.string().optional(),
@@ -29,7 +29,6 @@ export const ContentPart = z
       context.addIssue({ code: 'custom', path: [field], message: `a part of the type ${part.type} needs ${field}` })
     }
   })
-export type ContentPart = z.output<typeof ContentPart>
 
 /** Roles whose messages say nothing without content; an assistant may answer with tool calls alone. */
 const CONTENT_ROLES = new Set(['user', 'system', 'developer', 'tool'])

@@ -4,7 +4,7 @@ import { parseInput } from '../../validation.ts'
 import { ChatMessage } from './chat-message.ts'
 
 /** More answers to one prompt than anybody needs would multiply the worst-case price. */
-export const CHOICES_MAX = 8
+const CHOICES_MAX = 8
 
 const between = (min: number, max: number) => z.number().min(min).max(max).nullish()
 const wholeNumber = z.number().refine(Number.isSafeInteger, { error: 'must be a whole number' }).nullish()

@@ -111,7 +111,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       const { done, value } = await this.#source.next()
       if (done === true) this.#sourceEnded = true
       const piece = done === true ? this.#reader.readRest() : this.#reader.read(value)
-      if (!this.#delivered) this.#meter.learnEnvelope(this.#reader.first)
+      this.#meter.learnEnvelope(this.#reader.first)
       this.#meter.add(piece.received, piece.frames)
       if (piece.deliver.length > 0) return piece.deliver
     }
@@ -210,10 +210,10 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   #drain(): void {
     if (this.#sourceEnded) return
     this.#sourceEnded = true
-    this.#source.next().then(
-      ({ done }) => (done === true ? undefined : this.#source.return?.()),
-      () => undefined,
-    )
+    this.#source
+      .next()
+      .then(({ done }) => (done === true ? undefined : this.#source.return?.()))
+      .catch(() => undefined)
   }
 
   #letSourceGo(): void {
@@ -223,7 +223,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   }
 
   #identity(): StreamIdentity {
-    const { id, created } = this.#whole?.body ?? this.#reader.first
+    const { id, created } = this.#whole?.body ?? this.#reader.first ?? {}
     const { context, clock, plan } = this.#parts
     return {
       id: typeof id === 'string' ? id : `chatcmpl-${context.requestId}`,

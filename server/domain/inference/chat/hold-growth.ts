@@ -18,7 +18,7 @@ export class HoldGrowth {
     this.#plan = plan
     this.#metered = metered
     // Where output is free, no length costs more than was held.
-    this.#heldTokens = this.#priceOf(1) === 0n ? Number.POSITIVE_INFINITY : plan.heldCompletionTokens
+    this.#heldTokens = plan.resolved.pricing.outputIsFree ? Number.POSITIVE_INFINITY : plan.heldCompletionTokens
   }
 
   /** Completion tokens that the hold pays for. */

@@ -16,6 +16,7 @@ export class StreamMeter {
   #kept: Buffer[] = []
   #keptBytes = 0
   #envelopeBytes = 0
+  #envelopeKnown = false
   #countedTokens = 0
   /** Upper bound of the tokens in the kept frames: a token is a byte at least. */
   #boundTokens = 0
@@ -25,8 +26,11 @@ export class StreamMeter {
     this.#counter = counter
   }
 
-  /** The values that every chunk of this stream repeats, so that they are not taken for text. */
-  learnEnvelope({ id, object, model }: Readonly<Record<string, unknown>>): void {
+  /** The values that every chunk of this stream repeats, so that they are not taken for text. The first chunk tells. */
+  learnEnvelope(first: Readonly<Record<string, unknown>> | undefined): void {
+    if (this.#envelopeKnown || first === undefined) return
+    this.#envelopeKnown = true
+    const { id, object, model } = first
     const repeated = [id, object, model].reduce(
       (sum: number, value) => sum + (typeof value === 'string' ? value.length : 0),
       0,

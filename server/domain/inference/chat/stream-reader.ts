@@ -63,9 +63,9 @@ export class StreamReader {
     return this.#buffer.overflowed
   }
 
-  /** `id` and `created` of the first chunk, for the chunks that we add. */
-  get first(): Readonly<Record<string, unknown>> {
-    return this.#first ?? {}
+  /** The first chunk, parsed. */
+  get first(): Readonly<Record<string, unknown>> | undefined {
+    return this.#first
   }
 
   read(chunk: Uint8Array): StreamPiece {

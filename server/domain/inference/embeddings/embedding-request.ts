@@ -3,7 +3,7 @@ import { invalidField } from '../../validation.ts'
 import type { ModelDefinition } from '../model-definition.ts'
 
 /** Texts in one request (public API facts, part 5). */
-export const EMBEDDING_INPUTS_MAX = 2_048
+const EMBEDDING_INPUTS_MAX = 2_048
 
 const Text = z.string().min(1, { error: 'must not be empty' })
 

@@ -92,8 +92,10 @@ describe('worstCaseNanoUsd', () => {
   })
 })
 
-test('completionTokensFor says how many tokens an amount buys', () => {
-  const flat = new TokenPricing(ModelPricing.parse({ output: { usd: 0.6 } }))
-  expect([flat.completionTokensFor(599n), flat.completionTokensFor(1_800n)]).toEqual([0, 3])
-  expect(new TokenPricing({}).completionTokensFor(1n)).toBe(Number.POSITIVE_INFINITY)
+test('outputIsFree only where neither rate costs anything', () => {
+  const extended = { context_token_threshold: 1, output: { usd: 1 } }
+  const free = [{}, { output: { usd: 0 } }, { input: { usd: 1 } }]
+  const priced = [{ output: { usd: 0.000001 } }, { output: { usd: 0 }, extended }]
+  const isFree = (prices: object) => new TokenPricing(ModelPricing.parse(prices)).outputIsFree
+  expect([...free, ...priced].map(isFree)).toEqual([true, true, true, false, false])
 })
