@@ -15,6 +15,7 @@ export type UpstreamStage = 'received' | 'half-sent' | 'answered'
 export interface ChaosUpstream extends AsyncDisposable {
   /** Configuration of a server that sells what stands behind here, with limits out of the way. */
   config: Record<string, unknown>
+  limits: typeof OPEN_LIMITS
   /** Answers begin only when this is settled. */
   answerAfter: Promise<unknown>
   /** Streams go on after their first frames only when this is settled. */
@@ -36,6 +37,7 @@ export async function startChaosUpstream(): Promise<ChaosUpstream> {
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const upstream: ChaosUpstream = {
     config: configFor(origin),
+    limits: OPEN_LIMITS,
     answerAfter: Promise.resolve(),
     continueAfter: Promise.resolve(),
     received: 0,
@@ -47,11 +49,13 @@ export async function startChaosUpstream(): Promise<ChaosUpstream> {
   }
 
   async function answer(response: ServerResponse, body: string): Promise<void> {
+    // Servers ask by themselves which chain a node is on.
+    if (body.includes('"eth_chainId"')) return void response.end(rpcAnswer('"0x1"'))
     upstream.received++
     upstream.onStage('received')
     await upstream.answerAfter
     await sleep(Math.random() * DELAY_MS_MAX)
-    if (body.includes('"jsonrpc"')) response.end('{"jsonrpc":"2.0","id":1,"result":"0x10d4f"}')
+    if (body.includes('"jsonrpc"')) response.end(rpcAnswer('"0x10d4f"'))
     else if (body.includes('"stream":true')) await answerStream(response)
     else response.setHeader('content-type', 'application/json').end(CHAT_JSON)
     upstream.onStage('answered')
@@ -68,15 +72,21 @@ export async function startChaosUpstream(): Promise<ChaosUpstream> {
   return upstream
 }
 
+function rpcAnswer(result: string): string {
+  return `{"jsonrpc":"2.0","id":1,"result":${result}}`
+}
+
+const PER_MINUTE = { requestsPerMinute: 1_000_000 }
+const OPEN_LIMITS = {
+  staff: { text: { XS: { ...PER_MINUTE, tokensPerMinute: 1_000_000_000 } }, rpc: PER_MINUTE },
+  abuse: { failures: 1_000_000 },
+}
+
 function configFor(origin: string): Record<string, unknown> {
-  const perMinute = { requestsPerMinute: 1_000_000 }
   return {
     providers: [{ id: 'main', kind: 'openai', baseUrl: `${origin}/v1`, timeoutSeconds: 120 }],
     models: testModels(),
     rpc: { networks: { 'ethereum-mainnet': { upstreams: [{ url: `${origin}/rpc` }] } } },
-    limits: {
-      staff: { text: { XS: { ...perMinute, tokensPerMinute: 1_000_000_000 } }, rpc: perMinute },
-      abuse: { failures: 1_000_000 },
-    },
+    limits: OPEN_LIMITS,
   }
 }
