@@ -176,7 +176,8 @@ export class Catalogue {
       const message = `Specified model not found: ${shown} is of the type ${other.type}, and this endpoint needs ${type}.`
       return new DomainError('model_not_found', message, { field: 'model' })
     }
-    const known = this.list({ type, privacy: 'ALL' }).map((model) => model.id)
+    const ids = this.list({ type, privacy: 'ALL' }).map((model) => model.id)
+    const known = [...ids, ...Object.keys(this.#compatibility[type] ?? {})]
     const suggestion = suggestModelName(name, known)
     const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
     return new DomainError(
