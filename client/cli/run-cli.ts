@@ -3,6 +3,7 @@ import type { Env } from '../../server/config/env.ts'
 import { findOperatorToken } from '../../server/config/secrets.ts'
 import { addAccountCommands } from './account-commands.ts'
 import type { CommandContext } from './command-context.ts'
+import { addDoctorCommand } from './doctor-command.ts'
 import { CliFailure, EXIT, type ExitCode, toEnding } from './failure.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { createOperatorClient } from './operator-client.ts'
@@ -33,6 +34,7 @@ function createProgram(context: CommandContext): Command {
   addAccountCommands(program, context)
   addKeyCommands(program, context)
   addVerifyCommand(program, context)
+  addDoctorCommand(program, context)
   return program
 }
 

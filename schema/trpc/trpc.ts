@@ -5,7 +5,9 @@ import type { Services } from '../../server/domain/services.ts'
 import { TRPC_CODES, toErrorFacts } from './errors.ts'
 
 /** The part of the services that the operator surface calls. */
-export type OperatorServices = Pick<Services, 'accounts' | 'apiKeys' | 'ledger' | 'log'>
+export type OperatorServices = Pick<Services, 'accounts' | 'apiKeys' | 'ledger' | 'log'> & {
+  rpcNodes: Pick<Services['rpcNodes'], 'inspect'>
+}
 
 export interface OperatorContext {
   services: OperatorServices

@@ -5,7 +5,7 @@ import { ConfigFile } from '../../server/config/file/schema.ts'
 import { createTestDatabase, type DatabaseEngine, type TestDatabase } from './database.ts'
 import { type ProviderServer, startProviderServer } from './provider-server.ts'
 
-const OPERATOR_TOKEN = 'test-operator-token'
+export const OPERATOR_TOKEN = 'test-operator-token'
 
 export interface TestAppOptions {
   /** Sections of the configuration file that replace the test's own. */

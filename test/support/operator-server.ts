@@ -7,9 +7,10 @@ import type { OperatorServices } from '../../schema/trpc/trpc.ts'
 export const OPERATOR_TOKEN = 'operator-token-for-tests'
 
 /** Serves the operator surface alone on a port of its own. */
-export async function startOperatorServer(services: OperatorServices) {
+export async function startOperatorServer(services: Omit<OperatorServices, 'rpcNodes'>) {
   const app = express()
-  app.use('/trpc', createTrpcMiddleware(services, OPERATOR_TOKEN))
+  const rpcNodes = { inspect: async () => [] }
+  app.use('/trpc', createTrpcMiddleware({ ...services, rpcNodes }, OPERATOR_TOKEN))
   const server = createServer(app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -28,14 +28,14 @@ export interface NodeInspectorDependencies {
   nodes: ReadonlyMap<string, readonly RpcNode[]>
   /** Slugs whose nodes the operator configured. */
   configured: ReadonlySet<string>
-  router: Pick<NodeRouter, 'refuse'>
+  router: Pick<NodeRouter, 'refuse' | 'readmit'>
   log: Log
 }
 
 /**
  * Asks nodes which chain they serve (`eth_chainId`, `starknet_chainId`, `getGenesisHash`). A node of another chain is
- * never used again by this process: its answers would look right and be wrong. One that does not answer stays in
- * use, since failover handles it, and is asked again.
+ * not used until it is found to serve its own: its answers would look right and be wrong. One that does not answer
+ * stays in use, since failover handles it, and is asked again.
  */
 export class NodeInspector {
   readonly #deps: NodeInspectorDependencies
@@ -61,7 +61,7 @@ export class NodeInspector {
   /** Checks now: the configured nodes, with the public ones on demand. */
   async inspect(options: { publicNodes?: boolean } = {}): Promise<NodeReport[]> {
     const reports = await Promise.all(this.#list(options.publicNodes === true).map((entry) => this.#check(entry)))
-    for (const report of reports) if (report.status === 'mismatch') this.#refuse(report)
+    for (const report of reports) this.#judge(report)
     return reports
   }
 
@@ -79,7 +79,7 @@ export class NodeInspector {
     await Promise.all(
       entries.map(async (entry) => {
         const report = await this.#check(entry)
-        if (report.status === 'mismatch') this.#refuse(report)
+        this.#judge(report)
         if (report.status === 'unreachable') silent.push(entry)
         if (report.status === 'unreachable' && first && !this.#stopped.signal.aborted)
           this.#deps.log.warn('rpc node could not be checked; it stays in use and is asked again', { ...report })
@@ -90,9 +90,14 @@ export class NodeInspector {
     this.#timer.unref()
   }
 
-  #refuse(report: NodeReport): void {
-    this.#deps.router.refuse(report.nodeId)
-    this.#deps.log.error('rpc node serves another chain and is not used', { ...report })
+  #judge(report: NodeReport): void {
+    const { router, log } = this.#deps
+    if (report.status === 'mismatch') {
+      router.refuse(report.nodeId)
+      log.error('rpc node serves another chain and is not used', { ...report })
+    }
+    if (report.status === 'matches' && router.readmit(report.nodeId))
+      log.info('rpc node serves its chain again and is used', { ...report })
   }
 
   async #check({ node, network, origin }: Inspected): Promise<NodeReport> {

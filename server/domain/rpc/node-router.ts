@@ -48,7 +48,9 @@ export interface NodeRouterDependencies {
  * to answer may have passed the transaction on. Open circuits are passed over; when all are open the first node is tried.
  */
 export class NodeRouter {
-  readonly #nodes: Map<string, readonly RoutedNode[]>
+  readonly #nodes: ReadonlyMap<string, readonly RoutedNode[]>
+  /** Ids of nodes that are out of service. */
+  readonly #refused = new Set<string>()
   readonly #log: Log
 
   constructor({ nodes, createBreaker, log }: NodeRouterDependencies) {
@@ -58,19 +60,19 @@ export class NodeRouter {
     this.#log = log
   }
 
-  /** Takes a node out of service for the life of this process. */
+  /** Takes a node out of service, until `readmit` or the end of this process. */
   refuse(nodeId: string): void {
-    for (const [slug, nodes] of this.#nodes) {
-      this.#nodes.set(
-        slug,
-        nodes.filter(({ node }) => node.id !== nodeId),
-      )
-    }
+    this.#refused.add(nodeId)
+  }
+
+  /** True when the node was refused before. */
+  readmit(nodeId: string): boolean {
+    return this.#refused.delete(nodeId)
   }
 
   /** Items that every node of the network takes in one batch. */
   batchItemsMax(network: string): number {
-    return Math.min(...(this.#nodes.get(network) ?? []).map(({ node }) => node.batchItemsMax))
+    return Math.min(...this.#inService(network).map(({ node }) => node.batchItemsMax))
   }
 
   /**
@@ -78,7 +80,7 @@ export class NodeRouter {
    * the network has no node. When the caller aborts, the reason passes through: look at `signal.aborted` first.
    */
   async send<T>(request: NodeRequest, read: AnswerReader<T>): Promise<RoutedAnswer<T>> {
-    const nodes = this.#nodes.get(request.network) ?? []
+    const nodes = this.#inService(request.network)
     const [first] = nodes
     if (first === undefined) {
       throw new DomainError('unavailable', `No node of ${request.network} is in service here; choose another network`)
@@ -97,6 +99,11 @@ export class NodeRouter {
     if (attempt.failure === undefined) return { value: attempt.value, nodeId: first.node.id, retries: 0 }
     this.#logFailure(first.node, attempt)
     throw nodeFailure(request.network)
+  }
+
+  #inService(network: string): readonly RoutedNode[] {
+    const nodes = this.#nodes.get(network) ?? []
+    return this.#refused.size === 0 ? nodes : nodes.filter(({ node }) => !this.#refused.has(node.id))
   }
 
   async #attempt<T>(node: RpcNode, { body, signal }: NodeRequest, read: AnswerReader<T>): Promise<Attempt<T>> {

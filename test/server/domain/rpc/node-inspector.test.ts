@@ -22,7 +22,10 @@ function inspectorOf(networks: Record<string, string>, configured = Object.keys(
       Object.fromEntries(Object.entries(networks).map(([slug, url]) => [slug, { upstreams: [{ url }] }])),
     ),
     configured: new Set(configured),
-    router: { refuse: (nodeId) => void refused.push(nodeId) },
+    router: {
+      refuse: (nodeId) => void refused.push(nodeId),
+      readmit: (nodeId) => refused.splice(0).includes(nodeId),
+    },
     log,
   })
   return { inspector, log, refused }
@@ -80,6 +83,14 @@ test('public nodes are asked only on demand', async () => {
   const { inspector } = inspectorOf({ 'ethereum-mainnet': node.url, 'base-mainnet': node.url }, ['ethereum-mainnet'])
   expect(await inspector.inspect()).toHaveLength(1)
   expect((await inspector.inspect({ publicNodes: true })).map(({ origin }) => origin)).toEqual(['configured', 'public'])
+})
+
+test('a refused node that serves its chain at the next check is used again', async () => {
+  const { inspector, log, refused } = inspectorOf({ 'base-mainnet': node.url })
+  await inspector.inspect()
+  node.results.set('eth_chainId', '"0x2105"')
+  await inspector.inspect()
+  expect([refused, log.lines.map(({ level }) => level)]).toEqual([[], ['error', 'info']])
 })
 
 test('the check at the start warns of silent nodes and refuses those of another chain', async () => {

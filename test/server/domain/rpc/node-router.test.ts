@@ -127,7 +127,7 @@ test('a network takes batches as large as its most limited node does', () => {
   expect(routerOf(...nodes).router.batchItemsMax('net')).toBe(3)
 })
 
-test('a refused node is never called again; without any other the network is unavailable', async () => {
+test('a refused node is not called until it is readmitted; without any other the network is unavailable', async () => {
   const first = fakeNode('first', () => 200)
   const { router, send } = routerOf(
     first,
@@ -138,4 +138,6 @@ test('a refused node is never called again; without any other the network is una
   router.refuse('second')
   await expect(send({ write: true })).rejects.toMatchObject({ code: 'unavailable' })
   expect(first.calls).toBe(0)
+  expect([router.readmit('first'), router.readmit('first')]).toEqual([true, false])
+  expect(await send()).toMatchObject({ nodeId: 'first' })
 })

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { runCli } from '../../../client/cli/run-cli.ts'
+import { OPERATOR_TOKEN, startTestApp } from '../../support/app.ts'
+import { startRpcNode } from '../../support/rpc-node.ts'
+
+async function doctor(serverUrl: string, ...options: string[]) {
+  let stdout = ''
+  let stderr = ''
+  const streams = { stdout: (text: string) => void (stdout += text), stderr: (text: string) => void (stderr += text) }
+  const env = { serverUrl, operatorToken: OPERATOR_TOKEN, dataDir: '/nowhere' }
+  const exitCode = await runCli(['doctor', ...options], env, streams)
+  return { exitCode, stdout, stderr }
+}
+
+test('doctor tells matching, silent and wrong nodes apart and fails only for the wrong ones', async () => {
+  await using node = await startRpcNode()
+  const upstreams = [{ url: node.url }, { url: 'http://127.0.0.1:1/' }]
+  await using server = await startTestApp({
+    file: {
+      rpc: { networks: { 'ethereum-mainnet': { upstreams }, 'base-mainnet': { upstreams: [{ url: node.url }] } } },
+    },
+  })
+  const checked = await doctor(server.app.url)
+  expect(checked.stdout.split('\n').toSorted()).toEqual([
+    '',
+    'REFUSED   base-mainnet#1  eth_chainId says 1, but base-mainnet is 8453: point it to another node',
+    'WARNING   ethereum-mainnet#2  did not answer eth_chainId (ECONNREFUSED)',
+    'ok        ethereum-mainnet#1  serves eip155:1',
+  ])
+  expect([checked.exitCode, checked.stderr]).toEqual([1, expect.stringContaining('serves another chain')])
+
+  node.results.set('eth_chainId', '"0x2105"')
+  const { ok, nodes } = JSON.parse((await doctor(server.app.url, '--json')).stdout)
+  expect(ok).toBe(false)
+  expect(nodes).toContainEqual({
+    nodeId: 'base-mainnet#1',
+    network: 'base-mainnet',
+    origin: 'configured',
+    status: 'matches',
+    expected: '8453',
+    found: '8453',
+    detail: 'serves eip155:8453',
+  })
+})
+
+test('doctor succeeds when there is nothing wrong, also when nothing is configured', async () => {
+  await using server = await startTestApp()
+  expect(await doctor(server.app.url)).toMatchObject({ exitCode: 0, stdout: '' })
+})
