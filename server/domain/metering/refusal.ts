@@ -2,6 +2,9 @@ import { DomainError } from '../errors.ts'
 import { formatUsd } from '../money.ts'
 import type { AdmitResult } from './hold-repository.ts'
 
+/** How to make a request cheaper, whatever its kind. */
+const SMALLER = 'lower max_tokens, fewer images, or fewer calls in a batch'
+
 /** Why the database refused a hold, in a sentence that names the cap and the way out. */
 export function refusal(result: AdmitResult, holdNanoUsd: bigint): DomainError {
   const need = formatUsd(holdNanoUsd)
@@ -12,7 +15,7 @@ export function refusal(result: AdmitResult, holdNanoUsd: bigint): DomainError {
       const currency = result.outcome === 'key_limit_usd' ? 'USD' : 'DIEM'
       return new DomainError(
         result.outcome,
-        `API key ${currency} spend limit exceeded: this request may cost up to ${need} USD, more than the key's limit leaves. Raise the key's consumptionLimit, wait for its period to reset, or lower max_tokens.`,
+        `API key ${currency} spend limit exceeded: this request may cost up to ${need} USD, more than the key's limit leaves. Raise the key's consumptionLimit, wait for its period to reset, or ask for less: ${SMALLER}.`,
         { facts },
       )
     }
@@ -22,7 +25,7 @@ export function refusal(result: AdmitResult, holdNanoUsd: bigint): DomainError {
     case 'admitted':
       return new DomainError(
         'insufficient_balance',
-        `Insufficient USD or Diem balance: this request may cost up to ${need} USD, and the free balance is below that. Add credit, or lower max_tokens.`,
+        `Insufficient USD or Diem balance: this request may cost up to ${need} USD, and the free balance is below that. Add credit, or ask for less: ${SMALLER}.`,
         { facts },
       )
   }
