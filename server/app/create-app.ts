@@ -18,8 +18,11 @@ export interface App {
   /** Origin under which this process listens, such as `http://127.0.0.1:3000`. */
   url: string
   services: Services
-  /** Lets running requests finish, settles or releases every hold of this process, and closes what it opened. */
-  close: () => Promise<void>
+  /**
+   * Lets running requests finish until the deadline (30 s), settles or releases every hold of this process, and closes
+   * what it opened. A repeated call waits for the first one.
+   */
+  close: (options?: { deadlineMs?: number }) => Promise<void>
 }
 
 /** Builds and starts one server process from its configuration; the only place that knows every part. */
@@ -57,14 +60,14 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   // Only now, since nodes that are slow or away must not hold up the start.
   services.rpcNodes.start()
   let closed: Promise<void> | undefined
-  const close = async (): Promise<void> => {
+  const close = async (deadlineMs?: number): Promise<void> => {
     draining = true
     await graphql.close()
-    await drainHttp(server)
+    await drainHttp(server, deadlineMs)
     await running.stop()
     await infrastructure.close()
   }
-  return { url, services, close: () => (closed ??= close()) }
+  return { url, services, close: ({ deadlineMs } = {}) => (closed ??= close(deadlineMs)) }
 }
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<string> {

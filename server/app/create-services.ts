@@ -21,9 +21,13 @@ import { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
 import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { refusalsInLog } from '../domain/rate-limits/refusal-log.ts'
 import type { Services } from '../domain/services.ts'
+import { withDeadline } from '../store/deadline.ts'
 import { createInferenceServices } from './create-inference.ts'
 import { createRpcService } from './create-rpc.ts'
 import type { Infrastructure } from './infrastructure.ts'
+
+/** How long the end of the process waits for charges that a lost database keeps from being written. */
+const SETTLE_DEADLINE_MS = 5_000
 
 export interface RunningServices {
   services: Services
@@ -76,7 +80,9 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
       await Promise.all([money.sweeper.start(), money.balanceFeed.start(), keys.events.start(), abuseGuard.start()])
     },
     stop: async () => {
-      await money.metering.drained()
+      await withDeadline(money.metering.drained(), SETTLE_DEADLINE_MS).catch((error: unknown) =>
+        log.warn('not every request could be settled; a sweeper releases what is left', { error }),
+      )
       await Promise.all([money.sweeper.stop(), money.balanceFeed.stop(), keys.lastUsed.close()])
       keys.auth.close()
       await Promise.all([keys.events.close(), abuseGuard.close(), rpc.close()])

@@ -35,16 +35,20 @@ function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: un
   return limiter
 }
 
+const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
+
 /** One server process's money path on a database, without HTTP. */
-export function createMoneyHarness(db: Kysely<Database>, clock: Clock) {
+export function createMoneyHarness(
+  db: Kysely<Database>,
+  clock: Clock,
+  { holds = new HoldRepository(db), wait = pause } = {},
+) {
   const ids = createIdSource(clock)
   const processId = ids.uuid()
-  const holds = new HoldRepository(db)
   const ledgerRepository = new LedgerRepository(db)
   const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
   const balanceFeed = new BalanceFeed({ pubSub: new MemoryPubSub(silent), ledger: ledgerRepository, log: silent })
   const rateLimiter = createOpenLimiter()
-  const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
   const metering = new MeteringService({ holds, rateLimiter, diemAllowance, balanceFeed, clock, ids, processId, wait })
   const ledger = new LedgerService({
     ledger: ledgerRepository,

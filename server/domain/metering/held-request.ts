@@ -9,6 +9,8 @@ export interface HeldRequestPorts {
   settle: (item: SettleItem) => Promise<SettleResult>
   /** The settlement failed for good: its hold is to be released as soon as the database answers again. */
   unsettled: (release: SettleItem) => void
+  /** The settlement is durable or has failed for good; told exactly once. */
+  ended: () => void
   extend: (hold: Hold, byNano: bigint) => Promise<boolean>
   settled: (hold: Hold) => void
   returnWindows: (grant: RateGrant, used: { tokens?: number; credits?: number }) => void
@@ -43,7 +45,7 @@ export class HeldRequest implements MeteredRequest {
   }
 
   async release(): Promise<void> {
-    this.#end ??= this.#finish({ ...this.#item(), charge_nano: '0', sku: null }, { tokens: 0, credits: 0 })
+    this.#end ??= this.#finishOnce({ ...this.#item(), charge_nano: '0', sku: null }, { tokens: 0, credits: 0 })
     await this.#end
   }
 
@@ -63,7 +65,11 @@ export class HeldRequest implements MeteredRequest {
       retries: usage.retries,
       duration_ms: Math.max(0, Math.round(usage.durationMs)),
     }
-    return this.#finish(item, used)
+    return this.#finishOnce(item, used)
+  }
+
+  #finishOnce(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
+    return this.#finish(item, used).finally(this.#ports.ended)
   }
 
   async #finish(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {

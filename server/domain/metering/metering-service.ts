@@ -39,6 +39,9 @@ export class MeteringService implements Metering {
   readonly #admissions: GroupCommit<AdmitItem, AdmitResult>
   readonly #settlements: GroupCommit<SettleItem, SettleResult>
   readonly #unsettled: SettleItem[] = []
+  /** Requests between the begin of their admission and the end of their settlement. */
+  #underWay = 0
+  #idle: (() => void)[] = []
 
   constructor(deps: MeteringDependencies) {
     this.#deps = deps
@@ -55,21 +58,22 @@ export class MeteringService implements Metering {
   }
 
   async open(request: AdmissionRequest): Promise<MeteredRequest> {
-    const grant = await this.#deps.rateLimiter.admit(request.plan)
+    this.#underWay++
     try {
-      return new HeldRequest(await this.#hold(request), grant, this.#heldRequestPorts)
+      return await this.#open(request)
     } catch (error) {
-      this.#deps.rateLimiter.giveBack(grant)
+      this.#end()
       throw error
     }
   }
 
-  /** Resolves when no admission or settlement is waiting or in flight. */
+  /** Resolves when every request that was opened has ended, and no admission or settlement is waiting or in flight. */
   async drained(): Promise<void> {
+    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
     await Promise.all([this.#admissions.drained(), this.#settlements.drained()])
   }
 
-  /** Frees holds whose settlement failed while the database was away; a sweeper of another process would not, since this one lives. */
+  /** Frees holds whose admission or settlement failed while the database was away; a sweeper of another process would not, since this one lives. */
   async releaseUnsettled(): Promise<void> {
     const releases = this.#unsettled.splice(0)
     await Promise.all(
@@ -80,6 +84,21 @@ export class MeteringService implements Metering {
   /** Ends holds in the same batches as everything else; the sweeper's entry. */
   settleItem(item: SettleItem): Promise<SettleResult> {
     return this.#settlements.submit(item)
+  }
+
+  async #open(request: AdmissionRequest): Promise<MeteredRequest> {
+    const grant = await this.#deps.rateLimiter.admit(request.plan)
+    try {
+      return new HeldRequest(await this.#hold(request), grant, this.#heldRequestPorts)
+    } catch (error) {
+      this.#deps.rateLimiter.giveBack(grant)
+      throw error
+    }
+  }
+
+  #end(): void {
+    this.#underWay--
+    if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   async #hold({ context, holdNanoUsd }: AdmissionRequest): Promise<Hold> {
@@ -114,6 +133,8 @@ export class MeteringService implements Metering {
     try {
       return await this.#admissions.submit(item)
     } catch (error) {
+      // The hold may stand though its answer got lost; while this process lives, no sweeper would free it.
+      this.#unsettled.push(toRelease(item))
       throw new DomainError('unavailable', 'The service cannot take requests at the moment; try again shortly', {
         retryAfterSeconds: 1,
         cause: error,
@@ -124,6 +145,7 @@ export class MeteringService implements Metering {
   readonly #heldRequestPorts = {
     settle: (item: SettleItem) => this.#settlements.submit(item),
     unsettled: (item: SettleItem) => void this.#unsettled.push(item),
+    ended: () => this.#end(),
     extend: (hold: Hold, byNano: bigint) => this.#deps.holds.extend(hold.accountId, hold.requestId, byNano),
     settled: (hold: Hold) => this.#deps.balanceFeed.changed(hold.accountId),
     returnWindows: (...args: Parameters<RateLimiter['correct']>) => this.#deps.rateLimiter.correct(...args),
@@ -131,4 +153,9 @@ export class MeteringService implements Metering {
     now: () => this.#deps.clock.now(),
     transferId: () => this.#deps.ids.uuid(),
   }
+}
+
+/** Frees whatever hold of this request there is; where there is none, nothing happens. */
+function toRelease({ account_id, request_id, day }: AdmitItem): SettleItem {
+  return { account_id, request_id, day, currency: 'usd', charge_nano: '0', transfer_id: request_id, sku: null }
 }

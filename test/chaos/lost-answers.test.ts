@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../server/domain/clock.ts'
+import { HoldRepository } from '../../server/domain/metering/hold-repository.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createMoneyHarness, usageOf } from '../support/money-harness.ts'
+
+/** A database that does what it is asked, while the connection is gone before it can say so. */
+class SilentHolds extends HoldRepository {
+  lostAdmissions = 0
+  lostSettlements = 0
+
+  override async admit(items: Parameters<HoldRepository['admit']>[0]) {
+    const results = await super.admit(items)
+    if (this.lostAdmissions-- > 0) throw connectionLost()
+    return results
+  }
+
+  override async settle(items: Parameters<HoldRepository['settle']>[0]) {
+    const results = await super.settle(items)
+    if (this.lostSettlements-- > 0) throw connectionLost()
+    return results
+  }
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+}
+
+async function openHarness() {
+  const database = await createTestDatabase()
+  const holds = new SilentHolds(database.db)
+  const harness = createMoneyHarness(database.db, systemClock, { holds, wait: async () => {} })
+  const caller = await harness.addCaller({ usdNano: 1_000n })
+  const state = async () => {
+    const [usd] = await harness.ledger.balances(caller.accountId)
+    const { ok } = await harness.ledger.verify()
+    return { balance: usd?.balanceNanoUsd, held: usd?.heldNanoUsd, ok }
+  }
+  return { ...harness, holds, caller, state, [Symbol.asyncDispose]: database.close }
+}
+
+describe('a database whose answers get lost', () => {
+  test('admits a request once', async () => {
+    await using harness = await openHarness()
+    harness.holds.lostAdmissions = 3
+    await harness.open(harness.caller, 400n)
+    expect(await harness.state()).toEqual({ balance: 1_000n, held: 400n, ok: true })
+  })
+
+  test('charges a request once', async () => {
+    await using harness = await openHarness()
+    const request = await harness.open(harness.caller, 400n)
+    harness.holds.lostSettlements = 3
+    expect(await request.settle(usageOf(150n))).toMatchObject({ chargedNanoUsd: 150n })
+    expect(await harness.state()).toEqual({ balance: 850n, held: 0n, ok: true })
+  })
+
+  test('keeps no hold of an admission that was given up', async () => {
+    await using harness = await openHarness()
+    harness.holds.lostAdmissions = 100
+    await expect(harness.open(harness.caller, 400n)).rejects.toMatchObject({ code: 'unavailable' })
+    await harness.metering.releaseUnsettled()
+    expect(await harness.state()).toEqual({ balance: 1_000n, held: 0n, ok: true })
+  })
+
+  test('keeps no hold of a release that was given up', async () => {
+    await using harness = await openHarness()
+    const request = await harness.open(harness.caller, 400n)
+    harness.holds.lostSettlements = 100
+    await expect(request.release()).rejects.toMatchObject({ code: 'unavailable' })
+    harness.holds.lostSettlements = 0
+    await harness.metering.releaseUnsettled()
+    expect(await harness.state()).toEqual({ balance: 1_000n, held: 0n, ok: true })
+  })
+})
