@@ -1,7 +1,7 @@
 import { createApp } from './app/create-app.ts'
 import { createFirstAccount } from './app/first-start.ts'
+import { describeStartFailure } from './app/start-failure.ts'
 import { loadConfig } from './config/config.ts'
-import { ConfigError } from './config/problem.ts'
 
 try {
   const config = await loadConfig()
@@ -26,6 +26,6 @@ try {
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error)
+  console.error(describeStartFailure(error))
   process.exit(1)
 }

@@ -7,6 +7,11 @@ import { join } from 'node:path'
 /** Longest path that a socket may have on every platform. */
 const SOCKET_PATH_LENGTH_MAX = 100
 
+/** Thrown when another process has the data folder. */
+export class FolderInUseError extends Error {
+  override readonly name = 'FolderInUseError'
+}
+
 /**
  * Takes a data folder for this process alone; two processes in one embedded database would corrupt it. The lock is a
  * listening socket: the system drops it with the process, however that ends, and no process id can be mistaken.
@@ -16,7 +21,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const path = socketPath(await realpath(folder))
   const server = (await listen(path)) ?? (await takeOverStale(path))
   if (server === undefined) {
-    throw new Error(
+    throw new FolderInUseError(
       `The data folder ${folder} is in use by another Sluice process. Stop that one, or set SLUICE_DATA_DIR to another folder, or DATABASE_URL to share a PostgreSQL.`,
     )
   }

@@ -4,7 +4,7 @@ import { MIGRATIONS } from './migrations/index.ts'
 import type { Database } from './schema.ts'
 
 /** Thrown when the database was migrated by a newer release than this one. */
-class NewerSchemaError extends Error {
+export class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError'
 }
 

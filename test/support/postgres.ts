@@ -42,7 +42,15 @@ export async function createTemplate(adminUrl: string): Promise<PostgresTemplate
 }
 
 /** Clones the template; the answer is the URL of a database that nobody else uses. */
-export async function cloneTemplate({ adminUrl, runName, templateName }: PostgresTemplate): Promise<string> {
+export async function cloneTemplate(template: PostgresTemplate): Promise<string> {
+  return createEmptyDatabase(template, template.templateName)
+}
+
+/** A database of this run; without a template of ours it has no tables. */
+export async function createEmptyDatabase(
+  { adminUrl, runName }: PostgresTemplate,
+  templateName = 'template0',
+): Promise<string> {
   const name = `${runName}_${process.pid}_${randomBytes(4).toString('hex')}`
   await withAdmin(adminUrl, (client) => client.query(`create database ${name} template ${templateName}`))
   return urlOf(adminUrl, name)

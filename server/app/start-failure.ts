@@ -1,0 +1,20 @@
+import { inspect } from 'node:util'
+import { ConfigError } from '../config/problem.ts'
+import { NewerSchemaError } from '../db/migrate.ts'
+import { isTransientDatabaseFailure } from '../domain/database-failure.ts'
+import { FolderInUseError } from './folder-lock.ts'
+
+const OPERATORS_TO_MEND = [ConfigError, NewerSchemaError, FolderInUseError]
+
+/** What an operator reads when a start is refused: a sentence where the reason is known, otherwise everything there is. */
+export function describeStartFailure(error: unknown): string {
+  if (!(error instanceof Error)) return inspect(error)
+  if (OPERATORS_TO_MEND.some((kind) => error instanceof kind)) return error.message
+  if ('syscall' in error && error.syscall === 'listen') {
+    return `Sluice cannot listen there (${error.message}): set PORT or HOST to a free address.`
+  }
+  // A name with several addresses fails with one error for each, and no message of its own.
+  const reason = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
+  if (isTransientDatabaseFailure(error)) return `The database at DATABASE_URL does not answer (${reason}).`
+  return inspect(error)
+}

@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { describeStartFailure } from '../../../server/app/start-failure.ts'
+import { createPostgresDatabase, pingDatabase } from '../../../server/db/database.ts'
+
+async function takePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { port, [Symbol.asyncDispose]: async () => void server.close() }
+}
+
+test('names the address that is taken, and the variables that choose another', async () => {
+  await using taken = await takePort()
+  const [error] = await once(createServer().listen(taken.port, '127.0.0.1'), 'error')
+  expect(describeStartFailure(error)).toBe(
+    `Sluice cannot listen there (listen EADDRINUSE: address already in use 127.0.0.1:${taken.port}): set PORT or HOST to a free address.`,
+  )
+})
+
+test('names the database that does not answer, without its password', async () => {
+  const free = await takePort()
+  await free[Symbol.asyncDispose]()
+  const { db, close } = createPostgresDatabase(`postgres://someone:hunter2@127.0.0.1:${free.port}/sluice`)
+  const error: unknown = await pingDatabase(db).catch((failure: unknown) => failure)
+  await close()
+  expect(describeStartFailure(error)).toBe(
+    `The database at DATABASE_URL does not answer (connect ECONNREFUSED 127.0.0.1:${free.port}).`,
+  )
+})
+
+test('shows everything of a failure that nobody foresaw', () => {
+  expect(describeStartFailure(new TypeError('x is not a function'))).toMatch(/^TypeError: x is not a function\n +at /)
+})
