@@ -8,6 +8,10 @@ import { createNetworkTable } from '../domain/rpc/networks.ts'
 import { NodeInspector } from '../domain/rpc/node-inspector.ts'
 import { NodeRouter } from '../domain/rpc/node-router.ts'
 import { listPublicNodes } from '../domain/rpc/public-nodes.ts'
+import { ImmutableCache } from '../domain/rpc/immutable-cache.ts'
+import { ReadCoalescer } from '../domain/rpc/read-coalescer.ts'
+import type { RpcNode } from '../domain/rpc/rpc-node.ts'
+import { NodeSender, type SingleSender } from '../domain/rpc/single-sender.ts'
 import { RpcService } from '../domain/rpc/rpc-service.ts'
 import { createCircuitBreaker } from '../upstream/inference/circuit-breaker.ts'
 import { createRpcNodes } from '../upstream/rpc/rpc-node-client.ts'
@@ -32,6 +36,7 @@ export function createRpcService(config: Config, { clock, log, metering, ratePla
     networks,
     methods: new MethodTable({ optionalMethods: rpc.optionalMethods }),
     nodes: router,
+    singles: createSingleSender(config, { router, nodes, clock }),
     clock,
     pricePerCreditNanoUsd: BigInt(rpc.pricePerCreditNanoUsd),
   })
@@ -40,4 +45,18 @@ export function createRpcService(config: Config, { clock, log, metering, ratePla
     await Promise.all([...nodes.values()].flat().map((node) => node.close()))
   }
   return { service, inspector, close }
+}
+
+interface SenderParts {
+  router: NodeRouter
+  nodes: ReadonlyMap<string, readonly RpcNode[]>
+  clock: Clock
+}
+
+/** The cache stands before the coalescer, so that what it holds starts no call. */
+function createSingleSender({ rpc }: Config, { router, nodes, clock }: SenderParts): SingleSender {
+  const nodeSender = new NodeSender(router)
+  const shared = rpc.coalesceReads ? new ReadCoalescer(nodeSender) : nodeSender
+  if (rpc.cacheImmutable === undefined) return shared
+  return new ImmutableCache(shared, { ...rpc.cacheImmutable, nodes, clock })
 }

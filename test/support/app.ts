@@ -81,7 +81,7 @@ function createTestConfig(file: Record<string, unknown>, redisUrl: string | null
   const { service, ...sections } = ConfigFile.parse({
     compatibility: { text: { 'gpt-4o': 'test-model' } },
     // Nothing that a test calls may leave the machine.
-    rpc: { publicNodes: false, ...(rpc ?? {}) },
+    rpc: Object.assign({ publicNodes: false }, rpc),
     ...others,
   })
   return {

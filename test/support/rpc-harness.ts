@@ -3,6 +3,8 @@ import { createIdSource } from '../../server/domain/ids.ts'
 import { MethodTable } from '../../server/domain/rpc/method-table.ts'
 import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
 import { NodeRouter } from '../../server/domain/rpc/node-router.ts'
+import type { RpcNode } from '../../server/domain/rpc/rpc-node.ts'
+import { NodeSender, type SingleSender } from '../../server/domain/rpc/single-sender.ts'
 import { type RpcResponse, RpcService } from '../../server/domain/rpc/rpc-service.ts'
 import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
 import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
@@ -10,23 +12,37 @@ import { createCircuitBreaker } from '../../server/upstream/inference/circuit-br
 import { createRpcNodes, type NetworkNodes } from '../../server/upstream/rpc/rpc-node-client.ts'
 import { keyCaller } from './callers.ts'
 import { readText } from './drain.ts'
-import { createFakeClock } from './fake-clock.ts'
+import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { createFakeMetering } from './fake-metering.ts'
 import { createRecordingLog } from './recording-log.ts'
 
+interface RpcHarnessOptions {
+  balanceNanoUsd?: bigint
+  createSender?: (parts: {
+    router: NodeRouter
+    nodes: ReadonlyMap<string, readonly RpcNode[]>
+    clock: FakeClock
+  }) => SingleSender
+}
+
 /** The RPC service over real node clients, with the money path in memory. */
-export function createRpcHarness(networks: Record<string, NetworkNodes>, { balanceNanoUsd = 1_000_000_000n } = {}) {
+export function createRpcHarness(
+  networks: Record<string, NetworkNodes>,
+  { balanceNanoUsd = 1_000_000_000n, createSender = ({ router }) => new NodeSender(router) }: RpcHarnessOptions = {},
+) {
   const clock = createFakeClock()
   const ids = createIdSource(clock)
   const metering = createFakeMetering(balanceNanoUsd)
   const log = createRecordingLog()
   const nodes = createRpcNodes(networks)
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log })
   const service = new RpcService({
     metering,
     ratePlans: new RatePlans(LimitTable.parse({})),
     networks: createNetworkTable('robinhood'),
     methods: new MethodTable(),
-    nodes: new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log }),
+    nodes: router,
+    singles: createSender({ router, nodes, clock }),
     clock,
     pricePerCreditNanoUsd: 625n,
   })
@@ -38,6 +54,7 @@ export function createRpcHarness(networks: Record<string, NetworkNodes>, { balan
   return {
     service,
     metering,
+    clock,
     log,
     call: (network: string, body: string, signal = new AbortController().signal): Promise<RpcResponse> =>
       service.call(contextOf(signal), network, Buffer.from(body)),

@@ -14,12 +14,12 @@ import {
   splitBatch,
 } from './batch-call.ts'
 import { type CallPlan, planCalls } from './call-plan.ts'
-import { forwardedBytes } from './envelope-scanner.ts'
 import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import type { NodeRouter, RoutedAnswer } from './node-router.ts'
 import { costUsdOf, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
-import { readSingleAnswer, relayStream } from './single-answer.ts'
+import { relayStream } from './single-answer.ts'
+import type { SingleSender } from './single-sender.ts'
 
 const PARALLEL_PARTS_MAX = 8
 
@@ -28,7 +28,10 @@ export interface RpcServiceDependencies {
   ratePlans: Pick<RatePlans, 'planForRpc'>
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
+  /** For batches. */
   nodes: NodeRouter
+  /** For requests that stand alone. */
+  singles: SingleSender
   clock: Clock
   pricePerCreditNanoUsd: bigint
 }
@@ -106,15 +109,7 @@ export class RpcService {
     const { plan, context, metered } = admitted
     const [call] = plan.calls
     if (call === undefined) throw new Error('a single request has one call')
-    const { value, nodeId, retries } = await this.#deps.nodes.send(
-      {
-        network: plan.network.slug,
-        body: call.item.clean ? plan.body : forwardedBytes(plan.body, call.item),
-        write: call.method.write,
-        signal: context.signal,
-      },
-      (answer) => readSingleAnswer(answer, { notification: call.item.id === null }),
-    )
+    const { value, nodeId, retries } = await this.#deps.singles.send({ plan, call, signal: context.signal })
     const failed = value.shape !== 'empty' && value.kind === 'error'
     const credits = failed ? RPC_ERROR_CREDITS : call.credits
     const charge: Charge = { credits: [credits], outcome: failed ? 'rpc_error' : 'completed', nodeId, retries }

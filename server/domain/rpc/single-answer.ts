@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.ts'
 import { type AnswerKind, readAnswer } from './answer-reader.ts'
 import { AnswerScanner } from './answer-scanner.ts'
+import type { ByteRange } from './envelope-scanner.ts'
 import type { NodeAnswer } from './rpc-node.ts'
 
 /** Up to here an answer is read whole and sent with its length; a larger one passes through in bounded memory. */
@@ -18,8 +19,16 @@ export interface StreamedAnswer {
   scanner: AnswerScanner
 }
 
+export interface WholeAnswer {
+  shape: 'whole'
+  kind: AnswerKind
+  bytes: Buffer
+  /** Where its raw id is; null when it has none. */
+  id: ByteRange | null
+}
+
 /** A node's answer to one request: nothing (to a notification), bytes, or bytes that are still coming. */
-export type SingleAnswer = { shape: 'empty' } | { shape: 'whole'; kind: AnswerKind; bytes: Buffer } | StreamedAnswer
+export type SingleAnswer = { shape: 'empty' } | WholeAnswer | StreamedAnswer
 
 /** Reads until it is known what the answer costs; undefined when it is no answer to a single JSON-RPC request. */
 export async function readSingleAnswer(
@@ -59,7 +68,7 @@ function wholeAnswer(
   const answer = readAnswer(bytes)
   if (answer?.shape !== 'single' || answer.item.kind === null) return undefined
   const usable = isSuccess(status) || (status >= 400 && answer.item.kind === 'error')
-  return usable ? { shape: 'whole', kind: answer.item.kind, bytes } : undefined
+  return usable ? { shape: 'whole', kind: answer.item.kind, bytes, id: answer.item.id } : undefined
 }
 
 export function isSuccess(status: number): boolean {
