@@ -87,6 +87,8 @@ async function fail(exchange: Exchange, thrown: unknown, route: Route): Promise<
   const error = toDomainError(thrown)
   if (error.code === 'internal') {
     services.log.error('request failed', { requestId: exchange.requestId, route: route.path, error: error.cause })
+  } else if (error.code === 'unavailable' && error.cause !== undefined) {
+    services.log.warn('request refused', { requestId: exchange.requestId, route: route.path, error: error.cause })
   }
   if (response.headersSent || response.destroyed) {
     response.destroy()

@@ -77,6 +77,8 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
   return {
     services,
     start: async () => {
+      // Holds in a database that is ours alone are left from a process that was killed; no lease has to run out first.
+      if (infrastructure.ownsDatabase) await money.sweeper.sweep(0)
       await Promise.all([money.sweeper.start(), money.balanceFeed.start(), keys.events.start(), abuseGuard.start()])
     },
     stop: async () => {

@@ -23,6 +23,8 @@ export interface Infrastructure {
   pubSub: PubSub
   providers: ReadonlyMap<string, InferenceProvider>
   wait: (milliseconds: number) => Promise<void>
+  /** True when no other process can have the database, now or later: it is the embedded one, behind its folder lock. */
+  ownsDatabase: boolean
   /** True when Redis is configured and does not answer. */
   isStoreDegraded: () => boolean
   close: () => Promise<void>
@@ -52,6 +54,7 @@ export async function createInfrastructure(
     pubSub: stores.pubSub,
     providers,
     wait: overrides.wait ?? ((milliseconds) => sleep(milliseconds)),
+    ownsDatabase: overrides.db === undefined && config.database.kind === 'embedded',
     isStoreDegraded: stores.isDegraded,
     close: async () => {
       await Promise.all([...providers.values()].map((provider) => provider.close()))

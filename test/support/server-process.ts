@@ -9,7 +9,6 @@ const MAIN = join(import.meta.dirname, '../../server/main.ts')
 const OPERATOR_TOKEN = 'operator-token-for-processes'
 const START_TIMEOUT_MS = 60_000
 const POLL_MS = 20
-const LISTENS = /Sluice listens on (\S+)/
 
 export interface ServerProcessOptions {
   /** Absent: the embedded database in `dataDir`. */
@@ -31,6 +30,8 @@ export interface ServerProcess extends AsyncDisposable {
   pid: number
   /** Standard output and error as they came. */
   output: () => string
+  /** The first group of the pattern, as soon as the output has it; undefined when the process ends without. */
+  printed: (pattern: RegExp) => Promise<string | undefined>
   exited: Promise<ProcessExit>
   /** SIGKILL; the signal is sent before the promise is returned. */
   kill(): Promise<void>
@@ -76,11 +77,8 @@ export async function runServerToExit(options: ServerProcessOptions): Promise<{ 
   return { code, output: running.output() }
 }
 
-interface RunningChild {
+interface RunningChild extends Pick<ServerProcess, 'output' | 'printed' | 'exited' | 'kill'> {
   child: ChildProcess
-  output: () => string
-  exited: Promise<ProcessExit>
-  kill: () => Promise<void>
 }
 
 async function spawnServer({ databaseUrl, redisUrl, config, dataDir }: ServerProcessOptions): Promise<RunningChild> {
@@ -96,8 +94,10 @@ async function spawnServer({ databaseUrl, redisUrl, config, dataDir }: ServerPro
       SLUICE_CONFIG: configPath,
       SLUICE_DATA_DIR: dataDir ?? join(folder, 'data'),
       SLUICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
-      SLUICE_KEY_PEPPER: 'key-pepper-for-processes',
-      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+      // Processes on one database share a pepper; an embedded one keeps its own in its folder.
+      ...(databaseUrl === undefined
+        ? {}
+        : { DATABASE_URL: databaseUrl, SLUICE_KEY_PEPPER: 'key-pepper-for-processes' }),
       ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
     },
   })
@@ -116,16 +116,21 @@ async function spawnServer({ databaseUrl, redisUrl, config, dataDir }: ServerPro
     child.kill('SIGKILL')
     await exited
   }
-  return { child, output: () => output, exited, kill }
+  const printed = async (pattern: RegExp): Promise<string | undefined> => {
+    for (;;) {
+      const found = pattern.exec(output)?.[1]
+      if (found !== undefined || child.exitCode !== null || child.signalCode !== null) return found
+      await sleep(POLL_MS)
+    }
+  }
+  return { child, output: () => output, printed, exited, kill }
 }
 
-async function untilReady({ child, output }: RunningChild): Promise<string> {
-  while (child.exitCode === null && child.signalCode === null) {
-    const url = LISTENS.exec(output())?.[1]
-    if (url !== undefined && (await fetch(`${url}/health/ready`)).ok) return url
-    await sleep(POLL_MS)
-  }
-  throw new Error('the server ended before it was ready')
+async function untilReady({ printed }: RunningChild): Promise<string> {
+  const url = await printed(/Sluice listens on (\S+)/)
+  if (url === undefined) throw new Error('the server ended before it was ready')
+  while (!(await fetch(`${url}/health/ready`)).ok) await sleep(POLL_MS)
+  return url
 }
 
 async function createAccount(url: string, grantUsd: string): Promise<{ accountId: string; adminKey: string }> {
