@@ -1,7 +1,9 @@
 import type { Caller, RequestContext } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
+import type { Journaled } from '../idempotency/answer-journal.ts'
 import type { Log } from '../log.ts'
+import { chargeOf } from '../metering/hold.ts'
 import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
 import { completionBody, readCompletion, writtenText } from './chat/chat-completion.ts'
 import { type ChatPlan, type ChatPlannerDeps, planChat } from './chat/chat-plan.ts'
@@ -53,7 +55,8 @@ export class ChatService {
     return planChat(caller, body, this.#plannerDeps)
   }
 
-  async complete(context: RequestContext, plan: ChatPlan): Promise<ChatCompletion> {
+  /** With a journal in the context, the completion is kept before it is charged. */
+  async complete(context: Journaled<ChatCompletion>, plan: ChatPlan): Promise<ChatCompletion> {
     const { clock, counter } = this.#deps
     const startedAtMs = clock.nowMs()
     const { metered, routed } = await this.#open(context, plan)
@@ -67,10 +70,14 @@ export class ChatService {
       })
       const record = toUsage(usage, { plan, routed, outcome: 'completed', durationMs: clock.nowMs() - startedAtMs })
       const tokens = usage.tokens.promptTokens + usage.tokens.completionTokens
-      const receipt = await metered.settle(record, { tokens })
+      const { currency, amountNanoUsd } = metered.hold
+      const cost = { chargedNanoUsd: chargeOf(record, amountNanoUsd), currency }
       const fallback = { id: `chatcmpl-${context.requestId}`, createdSeconds: Math.floor(clock.nowMs() / 1_000) }
-      const body = completionBody(completion, { plan, usage, receipt, fallback })
-      return { body, metered, served: servedBy(plan, routed) }
+      const body = completionBody(completion, { plan, usage, receipt: cost, fallback })
+      const answer = { body, metered, served: servedBy(plan, routed) }
+      await context.journal?.answered(answer, record)
+      await metered.settle(record, { tokens })
+      return answer
     } catch (error) {
       await this.#release(context, metered)
       throw clientLeft(context) ?? error

@@ -53,6 +53,12 @@ export interface Usage {
   durationMs: number
 }
 
+/** What settling `usage` charges: never more than its hold. */
+export function chargeOf(usage: Pick<Usage, 'lines'>, heldNanoUsd: bigint): bigint {
+  const total = usage.lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
+  return total < heldNanoUsd ? total : heldNanoUsd
+}
+
 export interface Receipt {
   chargedNanoUsd: bigint
   currency: Currency

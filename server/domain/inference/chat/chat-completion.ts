@@ -48,7 +48,7 @@ export function toChoices(choices: readonly Record<string, unknown>[], plan: Cha
 }
 
 /** What was charged, in the currency that paid. */
-export function costBody({ chargedNanoUsd, currency }: Receipt): { usd: number; diem: number } {
+export function costBody({ chargedNanoUsd, currency }: CompletionParts['receipt']): { usd: number; diem: number } {
   const charged = toUsdNumber(chargedNanoUsd)
   return { usd: currency === 'usd' ? charged : 0, diem: currency === 'diem' ? charged : 0 }
 }
@@ -56,7 +56,7 @@ export function costBody({ chargedNanoUsd, currency }: Receipt): { usd: number; 
 interface CompletionParts {
   plan: ChatPlan
   usage: MeasuredUsage
-  receipt: Receipt
+  receipt: Pick<Receipt, 'chargedNanoUsd' | 'currency'>
   /** Stand-ins for what the provider left out. */
   fallback: { id: string; createdSeconds: number }
 }
