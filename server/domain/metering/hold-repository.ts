@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { Currency } from '../money.ts'
 
@@ -52,6 +52,40 @@ export interface SettleResult {
   balanceAfterNano: bigint
 }
 
+export type MoneyItem = { kind: 'settle'; item: SettleItem } | { kind: 'admit'; item: AdmitItem }
+export type MoneyResult = { kind: 'settle'; result: SettleResult } | { kind: 'admit'; result: AdmitResult }
+
+const EXCHANGE = 'select * from exchange_holds($1::json, $2::json)'
+
+interface ExchangeRow {
+  settled: boolean
+  ordinal: bigint
+  outcome: SettleResult['outcome'] | AdmitOutcome
+  currency: Currency | null
+  first_nano: bigint | null
+  second_nano: bigint | null
+}
+
+function toJson(items: readonly MoneyItem[]): string {
+  return JSON.stringify(items.map(({ item }) => item))
+}
+
+function toSettleResult(row: ExchangeRow): SettleResult {
+  const { outcome } = row
+  if (outcome !== 'settled' && outcome !== 'settled_before' && outcome !== 'lost') throw unknownOutcome(outcome)
+  return { outcome, chargedNano: row.first_nano ?? 0n, balanceAfterNano: row.second_nano ?? 0n }
+}
+
+function toAdmitResult(row: ExchangeRow): AdmitResult {
+  const { outcome } = row
+  if (outcome === 'settled' || outcome === 'settled_before' || outcome === 'lost') throw unknownOutcome(outcome)
+  return { outcome, currency: row.currency, usdNano: row.first_nano ?? 0n, diemNano: row.second_nano ?? 0n }
+}
+
+function unknownOutcome(outcome: string): Error {
+  return new Error(`the database answered with the outcome ${outcome} of another kind of item`)
+}
+
 /** The database side of the money path; every method is one call and one transaction. */
 export class HoldRepository {
   readonly #db: Kysely<Database>
@@ -60,42 +94,39 @@ export class HoldRepository {
     this.#db = db
   }
 
-  async admit(items: readonly AdmitItem[]): Promise<AdmitResult[]> {
-    const { rows } = await sql<{
-      ordinal: bigint
-      outcome: AdmitOutcome
-      currency: Currency | null
-      usd_nano: bigint
-      diem_nano: bigint
-    }>`select * from admit_holds(${JSON.stringify(items)}::json)`.execute(this.#db)
-    const results = Array.from<AdmitResult>({ length: items.length })
+  /** Settles, then admits; every result stands at its item's position. */
+  async exchange(items: readonly MoneyItem[]): Promise<MoneyResult[]> {
+    const settlements = items.filter((item) => item.kind === 'settle')
+    const admissions = items.filter((item) => item.kind === 'admit')
+    const { rows } = await this.#db.executeQuery(
+      // Raw, because a template is compiled anew for each call, and this is the call of every request.
+      CompiledQuery.raw(EXCHANGE, [toJson(settlements), toJson(admissions)]) as CompiledQuery<ExchangeRow>,
+    )
+    const results = new Map<MoneyItem | undefined, MoneyResult>()
     for (const row of rows) {
-      results[Number(row.ordinal) - 1] = {
-        outcome: row.outcome,
-        currency: row.currency,
-        usdNano: row.usd_nano ?? 0n,
-        diemNano: row.diem_nano,
-      }
+      const position = Number(row.ordinal) - 1
+      if (row.settled) results.set(settlements[position], { kind: 'settle', result: toSettleResult(row) })
+      else results.set(admissions[position], { kind: 'admit', result: toAdmitResult(row) })
     }
-    return results
+    return items.map((item) => {
+      const result = results.get(item)
+      if (result === undefined) throw new Error('the database gave no result for an item of its batch')
+      return result
+    })
   }
 
-  async settle(items: readonly SettleItem[]): Promise<SettleResult[]> {
-    const { rows } = await sql<{
-      ordinal: bigint
-      outcome: SettleResult['outcome']
-      charged_nano: bigint
-      balance_after_nano: bigint
-    }>`select * from settle_holds(${JSON.stringify(items)}::json)`.execute(this.#db)
-    const results = Array.from<SettleResult>({ length: items.length })
-    for (const row of rows) {
-      results[Number(row.ordinal) - 1] = {
-        outcome: row.outcome,
-        chargedNano: row.charged_nano,
-        balanceAfterNano: row.balance_after_nano ?? 0n,
-      }
-    }
-    return results
+  /** One settlement by itself. */
+  async settle(item: SettleItem): Promise<SettleResult> {
+    const [settled] = await this.exchange([{ kind: 'settle', item }])
+    if (settled?.kind !== 'settle') throw new Error('a settlement has a settlement result')
+    return settled.result
+  }
+
+  /** One admission by itself. */
+  async admit(item: AdmitItem): Promise<AdmitResult> {
+    const [admitted] = await this.exchange([{ kind: 'admit', item }])
+    if (admitted?.kind !== 'admit') throw new Error('an admission has an admission result')
+    return admitted.result
   }
 
   async extend(accountId: string, requestId: string, byNano: bigint): Promise<boolean> {

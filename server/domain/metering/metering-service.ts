@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/caller.ts'
 import { type Clock, utcDay } from '../clock.ts'
 import { isTransientDatabaseFailure } from '../database-failure.ts'
 import { DomainError } from '../errors.ts'
@@ -5,11 +6,19 @@ import { dashed, type IdSource } from '../ids.ts'
 import type { BalanceFeed } from '../ledger/balance-feed.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
-import { GroupCommit } from './group-commit.ts'
+import { GroupCommit } from '../group-commit.ts'
 import { HeldRequest } from './held-request.ts'
-import type { Hold } from './hold.ts'
-import type { AdmitItem, AdmitResult, HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
-import type { AdmissionRequest, MeteredRequest, Metering } from './metered-request.ts'
+import { chargeOf, type Hold } from './hold.ts'
+import type {
+  AdmitItem,
+  AdmitResult,
+  HoldRepository,
+  MoneyItem,
+  MoneyResult,
+  SettleItem,
+  SettleResult,
+} from './hold-repository.ts'
+import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
 import { refusal } from './refusal.ts'
 
 const BATCH_ITEMS_MAX = 512
@@ -34,10 +43,10 @@ export interface MeteringDependencies {
  * Admissions and settlements are group-committed; the database decides each item exactly, so no number of processes
  * can spend a nano-dollar more than a balance or a key limit has.
  */
-export class MeteringService implements Metering {
+export class MeteringService implements Metering, LateMetering {
   readonly #deps: MeteringDependencies
-  readonly #admissions: GroupCommit<AdmitItem, AdmitResult>
-  readonly #settlements: GroupCommit<SettleItem, SettleResult>
+  /** Admissions and settlements share one lane: one call and one commit for whatever waits of both. */
+  readonly #lane: GroupCommit<MoneyItem, MoneyResult>
   readonly #unsettled: SettleItem[] = []
   /** Requests between the begin of their admission and the end of their settlement. */
   #underWay = 0
@@ -45,53 +54,69 @@ export class MeteringService implements Metering {
 
   constructor(deps: MeteringDependencies) {
     this.#deps = deps
-    const common = {
+    this.#lane = new GroupCommit((items) => deps.holds.exchange(items), {
       batchItemsMax: BATCH_ITEMS_MAX,
       isTransient: isTransientDatabaseFailure,
+      retriesMax: ({ kind }) => (kind === 'settle' ? SETTLE_RETRIES_MAX : ADMIT_RETRIES_MAX),
       wait: deps.wait,
-    }
-    this.#admissions = new GroupCommit((items) => deps.holds.admit(items), { ...common, retriesMax: ADMIT_RETRIES_MAX })
-    this.#settlements = new GroupCommit((items) => deps.holds.settle(items), {
-      ...common,
-      retriesMax: SETTLE_RETRIES_MAX,
     })
   }
 
-  async open(request: AdmissionRequest): Promise<MeteredRequest> {
-    this.#underWay++
-    try {
-      return await this.#open(request)
-    } catch (error) {
-      this.#end()
-      throw error
-    }
+  open(request: AdmissionRequest): Promise<MeteredRequest> {
+    return this.#begin(() => this.#open(request))
+  }
+
+  async settleLate({ context, requestId, admittedAt, usage, maxNanoUsd, grant }: LateCharge): Promise<void> {
+    const held = await this.#begin(async () => {
+      const amountNanoUsd = chargeOf(usage, maxNanoUsd)
+      const hold = await this.#hold(context.caller, { requestId, admittedAt, amountNanoUsd })
+      return new HeldRequest(hold, grant, this.#heldRequestPorts)
+    })
+    await held.settle(usage)
   }
 
   /** Resolves when every request that was opened has ended, and no admission or settlement is waiting or in flight. */
   async drained(): Promise<void> {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
-    await Promise.all([this.#admissions.drained(), this.#settlements.drained()])
+    await this.#lane.drained()
   }
 
   /** Frees holds whose admission or settlement failed while the database was away; a sweeper of another process would not, since this one lives. */
   async releaseUnsettled(): Promise<void> {
     const releases = this.#unsettled.splice(0)
-    await Promise.all(
-      releases.map((item) => this.#settlements.submit(item).catch(() => void this.#unsettled.push(item))),
-    )
+    await Promise.all(releases.map((item) => this.settleItem(item).catch(() => void this.#unsettled.push(item))))
   }
 
   /** Ends holds in the same batches as everything else; the sweeper's entry. */
-  settleItem(item: SettleItem): Promise<SettleResult> {
-    return this.#settlements.submit(item)
+  async settleItem(item: SettleItem): Promise<SettleResult> {
+    const settled = await this.#lane.submit({ kind: 'settle', item })
+    if (settled.kind !== 'settle') throw new Error('a settlement has a settlement result')
+    return settled.result
   }
 
   async #open(request: AdmissionRequest): Promise<MeteredRequest> {
     const grant = await this.#deps.rateLimiter.admit(request.plan)
     try {
-      return new HeldRequest(await this.#hold(request), grant, this.#heldRequestPorts)
+      const { context, holdNanoUsd } = request
+      const hold = await this.#hold(context.caller, {
+        requestId: dashed(context.requestId),
+        admittedAt: this.#deps.clock.now(),
+        amountNanoUsd: holdNanoUsd,
+      })
+      return new HeldRequest(hold, grant, this.#heldRequestPorts)
     } catch (error) {
       this.#deps.rateLimiter.giveBack(grant)
+      throw error
+    }
+  }
+
+  /** Counts a request as under way until what it opens has ended. */
+  async #begin<Opened>(open: () => Promise<Opened>): Promise<Opened> {
+    this.#underWay++
+    try {
+      return await open()
+    } catch (error) {
+      this.#end()
       throw error
     }
   }
@@ -101,21 +126,21 @@ export class MeteringService implements Metering {
     if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  async #hold({ context, holdNanoUsd }: AdmissionRequest): Promise<Hold> {
-    const { accountId, keyId } = context.caller
-    const admittedAt = this.#deps.clock.now()
-    await this.#deps.diemAllowance.ensure(accountId, admittedAt)
-    const requestId = dashed(context.requestId)
+  async #hold(
+    { accountId, keyId }: Caller,
+    { requestId, admittedAt, amountNanoUsd }: Pick<Hold, 'requestId' | 'admittedAt' | 'amountNanoUsd'>,
+  ): Promise<Hold> {
+    await this.#deps.diemAllowance.ensure(accountId, this.#deps.clock.now())
     const result = await this.#admit({
       account_id: accountId,
       request_id: requestId,
       key_id: keyId,
-      amount_nano: holdNanoUsd.toString(),
+      amount_nano: amountNanoUsd.toString(),
       day: utcDay(admittedAt),
       admitted_at: admittedAt.toISOString(),
       process_id: this.#deps.processId,
     })
-    if (result.outcome !== 'admitted' || result.currency === null) throw refusal(result, holdNanoUsd)
+    if (result.outcome !== 'admitted' || result.currency === null) throw refusal(result, amountNanoUsd)
     this.#deps.balanceFeed.changed(accountId)
     return {
       holdId: requestId,
@@ -123,7 +148,7 @@ export class MeteringService implements Metering {
       accountId,
       keyId,
       currency: result.currency,
-      amountNanoUsd: holdNanoUsd,
+      amountNanoUsd,
       admittedAt,
       balancesBefore: { usdNano: result.usdNano, diemNano: result.diemNano },
     }
@@ -131,7 +156,9 @@ export class MeteringService implements Metering {
 
   async #admit(item: AdmitItem): Promise<AdmitResult> {
     try {
-      return await this.#admissions.submit(item)
+      const admitted = await this.#lane.submit({ kind: 'admit', item })
+      if (admitted.kind !== 'admit') throw new Error('an admission has an admission result')
+      return admitted.result
     } catch (error) {
       // The hold may stand though its answer got lost; while this process lives, no sweeper would free it.
       this.#unsettled.push(toRelease(item))
@@ -143,7 +170,7 @@ export class MeteringService implements Metering {
   }
 
   readonly #heldRequestPorts = {
-    settle: (item: SettleItem) => this.#settlements.submit(item),
+    settle: (item: SettleItem) => this.settleItem(item),
     unsettled: (item: SettleItem) => void this.#unsettled.push(item),
     ended: () => this.#end(),
     extend: (hold: Hold, byNano: bigint) => this.#deps.holds.extend(hold.accountId, hold.requestId, byNano),

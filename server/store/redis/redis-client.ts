@@ -36,6 +36,8 @@ function newClient(url: string) {
     scripts: SCRIPTS,
     // A command for a lost server fails at once instead of waiting for its return; whoever sent it has a fallback.
     disableOfflineQueue: true,
+    // The default sets an abort timer for every command; the failover store has one deadline of its own.
+    commandOptions: { timeout: 0 },
     commandsQueueMaxLength: QUEUED_COMMANDS_MAX,
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,

@@ -1,8 +1,23 @@
 import type { WindowCharge, WindowDecision, WindowState, WindowStore } from '../../domain/rate-limits/window-store.ts'
+import { GroupCommit } from '../../domain/group-commit.ts'
 import type { RedisClient } from './redis-client.ts'
 
 /** Layout of the stored hashes; a new layout takes a new version, so that two releases can run side by side. */
 const LAYOUT_VERSION = 'w1'
+
+const BATCH_CALLS_MAX = 512
+/** A correction may wait this long for a call that it can travel with. */
+const CORRECTION_DELAY_MS = 10
+
+interface ScriptCall {
+  keys: string[]
+  args: string[]
+}
+
+interface Correction extends ScriptCall {
+  resolve: () => void
+  reject: (error: unknown) => void
+}
 
 export interface RedisWindowStoreDeps {
   client: RedisClient
@@ -22,13 +37,26 @@ export class RedisWindowStore implements WindowStore {
   readonly #client: RedisClient
   readonly #keyPrefix: string
 
+  /** Each write to the server wakes it: what arrives during one round trip shares the next. */
+  readonly #lane: GroupCommit<ScriptCall, PromiseSettledResult<number[]>>
+  #corrections: Correction[] = []
+  #correctionTimer: NodeJS.Timeout | undefined
+
   constructor(deps: RedisWindowStoreDeps) {
     this.#client = deps.client
     this.#keyPrefix = `${deps.keyPrefix ?? 'sluice'}:${LAYOUT_VERSION}`
+    this.#lane = new GroupCommit((calls) => this.#consumeAll(calls), {
+      batchItemsMax: BATCH_CALLS_MAX,
+      isTransient: () => false,
+      retriesMax: () => 0,
+      wait: () => Promise.resolve(),
+    })
   }
 
   async consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
-    const reply = await this.#client.consumeWindows(this.#keys(charges), argumentsOf(charges, nowMs))
+    const answer = await this.#lane.submit({ keys: this.#keys(charges), args: argumentsOf(charges, nowMs) })
+    if (answer.status === 'rejected') throw answer.reason
+    const reply = answer.value
     const refusedBy = numberAt(reply, 0)
     const retryAtMs = numberAt(reply, 1)
     return {
@@ -40,10 +68,14 @@ export class RedisWindowStore implements WindowStore {
     }
   }
 
-  async adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
+  adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
     const args = [String(consumedAtMs)]
     for (const { charge, delta } of charges) args.push(windowMs(charge), String(charge.buckets), String(delta))
-    await this.#client.adjustWindows(this.#keys(charges.map(({ charge }) => charge)), args)
+    const keys = this.#keys(charges.map(({ charge }) => charge))
+    return new Promise((resolve, reject) => {
+      this.#corrections.push({ keys, args, resolve, reject })
+      this.#correctionTimer ??= setTimeout(() => this.#sendCorrections(), CORRECTION_DELAY_MS)
+    })
   }
 
   async peek(charges: readonly WindowCharge[], nowMs: number): Promise<WindowState[]> {
@@ -51,8 +83,23 @@ export class RedisWindowStore implements WindowStore {
   }
 
   /** The connection belongs to whoever opened it. */
-  close(): Promise<void> {
-    return Promise.resolve()
+  async close(): Promise<void> {
+    this.#sendCorrections()
+    await this.#lane.drained()
+  }
+
+  /** Never rejects, so that a lost call fails alone; corrections that wait ride along. */
+  #consumeAll(calls: readonly ScriptCall[]): Promise<PromiseSettledResult<number[]>[]> {
+    this.#sendCorrections()
+    return Promise.allSettled(calls.map(({ keys, args }) => this.#client.consumeWindows(keys, args)))
+  }
+
+  #sendCorrections(): void {
+    clearTimeout(this.#correctionTimer)
+    this.#correctionTimer = undefined
+    for (const { keys, args, resolve, reject } of this.#corrections.splice(0)) {
+      this.#client.adjustWindows(keys, args).then(() => resolve(), reject)
+    }
   }
 
   #keys(charges: readonly WindowCharge[]): string[] {

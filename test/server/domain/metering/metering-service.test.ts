@@ -150,12 +150,12 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 500n)
     const item = settlementOf(hold, '400')
-    expect((await money.holds.settle([item]))[0]).toEqual({
+    expect(await money.holds.settle(item)).toEqual({
       outcome: 'settled',
       chargedNano: 400n,
       balanceAfterNano: 600n,
     })
-    expect((await money.holds.settle([item]))[0]).toEqual({
+    expect(await money.holds.settle(item)).toEqual({
       outcome: 'settled_before',
       chargedNano: 400n,
       balanceAfterNano: 600n,
@@ -174,7 +174,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
       admitted_at: clock.now().toISOString(),
       process_id: money.processId,
     }
-    expect((await money.holds.admit([item]))[0]?.outcome).toBe('admitted')
+    expect((await money.holds.admit(item)).outcome).toBe('admitted')
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 1_000n, held: 600n })
   })
 

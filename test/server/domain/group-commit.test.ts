@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { GroupCommit } from '../../../../server/domain/metering/group-commit.ts'
+import { GroupCommit } from '../../../server/domain/group-commit.ts'
 
 class Transient extends Error {}
 
@@ -7,7 +7,7 @@ function createCommit(send: (items: readonly number[]) => Promise<readonly numbe
   const waits: number[] = []
   const commit = new GroupCommit<number, number>(send, {
     batchItemsMax: 4,
-    retriesMax,
+    retriesMax: () => retriesMax,
     isTransient: (error) => error instanceof Transient,
     wait: async (milliseconds) => {
       waits.push(milliseconds)

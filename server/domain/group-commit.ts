@@ -1,13 +1,13 @@
 /** Sends one batch and answers one result per item, in order. */
 export type SendBatch<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
 
-export interface GroupCommitOptions {
+export interface GroupCommitOptions<Item> {
   /** Largest batch; bounds the time that one database call may take. */
   batchItemsMax: number
   /** True for a failure that says nothing about the items, such as a lost connection; the batch is sent again. */
   isTransient: (error: unknown) => boolean
-  /** How often a batch is sent again before its items fail. */
-  retriesMax: number
+  /** How often an item is sent again before it fails. */
+  retriesMax: (item: Item) => number
   wait: (milliseconds: number) => Promise<void>
 }
 
@@ -26,13 +26,13 @@ const RETRY_DELAY_MS_MAX = 1_000
  */
 export class GroupCommit<Item, Result> {
   readonly #send: SendBatch<Item, Result>
-  readonly #options: GroupCommitOptions
+  readonly #options: GroupCommitOptions<Item>
   #waiting: Waiting<Item, Result>[] = []
   #scheduled = false
   #inFlight = false
   #idle: (() => void)[] = []
 
-  constructor(send: SendBatch<Item, Result>, options: GroupCommitOptions) {
+  constructor(send: SendBatch<Item, Result>, options: GroupCommitOptions<Item>) {
     this.#send = send
     this.#options = options
   }
@@ -71,29 +71,37 @@ export class GroupCommit<Item, Result> {
   }
 
   async #deliver(batch: Waiting<Item, Result>[]): Promise<void> {
-    try {
-      const results = await this.#sendWithRetry(batch.map((waiting) => waiting.item))
-      batch.forEach((waiting, index) => {
-        waiting.resolve(results[index] as Result)
-      })
-    } catch (error) {
-      if (batch.length === 1 || this.#options.isTransient(error)) {
-        for (const waiting of batch) waiting.reject(error)
+    let rest = batch
+    for (let attempt = 0; rest.length > 0; attempt++) {
+      try {
+        const results = await this.#send(rest.map((waiting) => waiting.item))
+        rest.forEach((waiting, index) => {
+          waiting.resolve(results[index] as Result)
+        })
         return
+      } catch (error) {
+        if (!this.#options.isTransient(error)) return this.#deliverEach(rest, error)
+        rest = this.#keepPatient(rest, { attempt, error })
+        if (rest.length > 0) await this.#options.wait(Math.min(RETRY_DELAY_MS * 2 ** attempt, RETRY_DELAY_MS_MAX))
       }
-      // One item that the database refuses must not take its neighbours with it.
-      for (const waiting of batch) await this.#deliver([waiting])
     }
   }
 
-  async #sendWithRetry(items: readonly Item[]): Promise<readonly Result[]> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.#send(items)
-      } catch (error) {
-        if (attempt >= this.#options.retriesMax || !this.#options.isTransient(error)) throw error
-        await this.#options.wait(Math.min(RETRY_DELAY_MS * 2 ** attempt, RETRY_DELAY_MS_MAX))
-      }
-    }
+  /** Fails the items that were sent often enough, and returns the others. */
+  #keepPatient(
+    batch: Waiting<Item, Result>[],
+    { attempt, error }: { attempt: number; error: unknown },
+  ): Waiting<Item, Result>[] {
+    return batch.filter(({ item, reject }) => {
+      const patient = attempt < this.#options.retriesMax(item)
+      if (!patient) reject(error)
+      return patient
+    })
+  }
+
+  /** One item that the database refuses must not take its neighbours with it. */
+  async #deliverEach(batch: Waiting<Item, Result>[], error: unknown): Promise<void> {
+    if (batch.length > 1) for (const waiting of batch) await this.#deliver([waiting])
+    else batch[0]?.reject(error)
   }
 }
