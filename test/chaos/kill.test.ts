@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import type { Database } from '../../server/db/schema.ts'
 import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { auditAccount } from './audit.ts'
 import { REQUEST_KINDS, send } from './request.ts'
 import { runTraffic } from './traffic.ts'
-import { startChaosUpstream, type UpstreamStage } from './upstream.ts'
+import { startChaosUpstream, untilReached, type UpstreamStage } from './upstream.ts'
 
 const KILLS = 30
 const REQUESTS_PER_KILL = 50
@@ -76,6 +79,28 @@ class ServerRelay {
   }
 }
 
+/** Holds the account's balance as another process would, until it is told to let go. */
+async function lockBalance(db: Kysely<Database>, accountId: string): Promise<() => Promise<void>> {
+  const release = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const transaction = db.transaction().execute(async (trx) => {
+    await trx.selectFrom('balances').selectAll().where('account_id', '=', accountId).forUpdate().execute()
+    locked.resolve()
+    await release.promise
+  })
+  await locked.promise
+  return () => {
+    release.resolve()
+    return transaction
+  }
+}
+
+/** Resolves when a statement of the server waits for the lock. */
+async function untilBlocked(db: Kysely<Database>): Promise<void> {
+  const blocked = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await blocked.execute(db)).rows.length === 0) await sleep(10)
+}
+
 describe.runIf(hasEngine('postgres'))('a server that is killed in the middle of its work', () => {
   test('never charges twice, completes nothing without a charge and leaves no hold', { timeout: 180_000 }, async () => {
     await using upstream = await startChaosUpstream()
@@ -102,5 +127,30 @@ describe.runIf(hasEngine('postgres'))('a server that is killed in the middle of 
     expect(complete.length).toBeLessThan(answers.length)
     expect(complete.length).toBeGreaterThan(answers.length / 2)
     expect(await auditAccount(database.db, { accountId, grantNanoUsd: GRANT_NANO_USD }, answers)).toEqual([])
+  })
+
+  test.each(REQUEST_KINDS)('has completed no %s answer whose charge was not written', async (kind) => {
+    await using upstream = await startChaosUpstream()
+    await using database = await createTestDatabase('postgres')
+    await using server = await startServerProcess({ databaseUrl: database.url ?? '', config: upstream.config })
+    const { accountId, adminKey } = await server.createAccount('10')
+    const gate = Promise.withResolvers<void>()
+    upstream.answerAfter = gate.promise
+    const admitted = untilReached(upstream, 'received', CLIENTS)
+    const answered = untilReached(upstream, 'answered', CLIENTS)
+    const answers = runTraffic({ requests: CLIENTS, clients: CLIENTS }, () =>
+      send(kind, { url: server.url, key: adminKey }),
+    )
+
+    await admitted
+    const unlock = await lockBalance(database.db, accountId)
+    gate.resolve()
+    await answered
+    await untilBlocked(database.db)
+    await server.kill()
+    await unlock()
+
+    expect((await answers).filter(({ complete }) => complete)).toEqual([])
+    expect(await auditAccount(database.db, { accountId, grantNanoUsd: GRANT_NANO_USD }, await answers)).toEqual([])
   })
 })

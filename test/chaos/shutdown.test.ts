@@ -4,21 +4,11 @@ import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { auditAccount } from './audit.ts'
 import { type Answer, type RequestKind, type Sender, send } from './request.ts'
-import { type ChaosUpstream, startChaosUpstream, type UpstreamStage } from './upstream.ts'
+import { startChaosUpstream, untilReached } from './upstream.ts'
 
 const STREAMS = 50
 const GRANT_NANO_USD = 10_000_000_000n
 const DEADLINE_MS = 300
-
-/** Resolves when so many requests have come to the stage. */
-function untilReached(upstream: ChaosUpstream, stage: UpstreamStage, requests: number): Promise<void> {
-  const reached = Promise.withResolvers<void>()
-  let left = requests
-  upstream.onStage = (at) => {
-    if (at === stage && --left === 0) reached.resolve()
-  }
-  return reached.promise
-}
 
 /** Sends so many requests and resolves when each has its headers; the answers come later. */
 async function openRequests(kind: RequestKind, requests: number, sender: Sender): Promise<Promise<Answer[]>[]> {

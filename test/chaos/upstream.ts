@@ -72,6 +72,18 @@ export async function startChaosUpstream(): Promise<ChaosUpstream> {
   return upstream
 }
 
+/** Resolves when so many requests have come to the stage. */
+export function untilReached(upstream: ChaosUpstream, stage: UpstreamStage, requests: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const before = upstream.onStage
+  let left = requests
+  upstream.onStage = (at) => {
+    before(at)
+    if (at === stage && --left === 0) resolve()
+  }
+  return promise
+}
+
 function rpcAnswer(result: string): string {
   return `{"jsonrpc":"2.0","id":1,"result":${result}}`
 }
