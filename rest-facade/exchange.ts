@@ -1,7 +1,10 @@
 import type { Request, Response } from 'express'
 import type { Caller, RequestContext } from '../server/domain/auth/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
+import type { IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
 import type { Services } from '../server/domain/services.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** One REST request being answered: what came in, who sent it, and how to answer. Handlers see nothing of Express but this. */
 export class Exchange {
@@ -14,7 +17,12 @@ export class Exchange {
   readonly body: unknown
   /** The body's exact bytes. */
   readonly rawBody: Buffer
+  /** Set under an idempotency key: then the answer is held back until it is kept, and goes on when the client leaves. */
+  run: IdempotentRun | null = null
+  #held: Buffer | undefined
   #abort: AbortController | undefined
+  /** Never aborts. */
+  #detached: AbortController | undefined
 
   constructor(parts: {
     request: Request
@@ -42,6 +50,7 @@ export class Exchange {
 
   /** Aborts when the client leaves before the answer is complete. */
   get signal(): AbortSignal {
+    if (this.run !== null) return (this.#detached ??= new AbortController()).signal
     if (this.#abort === undefined) {
       const abort = new AbortController()
       this.#abort = abort
@@ -76,8 +85,12 @@ export class Exchange {
     this.response.setHeader(name, value)
   }
 
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(headers)) this.response.setHeader(name, value)
+  }
+
   json(status: number, value: unknown): void {
-    this.text(status, 'application/json; charset=utf-8', JSON.stringify(value))
+    this.text(status, JSON_TYPE, JSON.stringify(value))
   }
 
   /** Express's own `send` computes an ETag of each body; answers here are never cached. */
@@ -86,6 +99,29 @@ export class Exchange {
     this.response.setHeader('Content-Type', contentType)
     this.response.setHeader('Content-Length', body.length)
     this.response.statusCode = status
-    this.response.end(body)
+    this.#send(body)
+  }
+
+  /** 204: nothing to say. */
+  empty(): void {
+    this.response.statusCode = 204
+    this.#send(Buffer.alloc(0))
+  }
+
+  /** The whole answer that waits to be kept; undefined where it streams. */
+  heldAnswer(): { status: number; headers: Record<string, string>; body: Buffer } | undefined {
+    if (this.#held === undefined) return undefined
+    const contentType = this.response.getHeader('Content-Type')
+    const headers = typeof contentType === 'string' ? { 'Content-Type': contentType } : {}
+    return { status: this.response.statusCode, headers, body: this.#held }
+  }
+
+  sendHeld(): void {
+    if (this.#held !== undefined) this.response.end(this.#held)
+  }
+
+  #send(body: Buffer): void {
+    if (this.run === null) this.response.end(body)
+    else this.#held = body
   }
 }

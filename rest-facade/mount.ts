@@ -7,6 +7,7 @@ import { readRequestBody } from './body.ts'
 import { identify } from './credentials.ts'
 import { toDomainError, toRestError } from './errors.ts'
 import { Exchange } from './exchange.ts'
+import { serveIdempotently } from './idempotency.ts'
 import type { Route } from './route.ts'
 
 const BASE_PATH = '/api/v1'
@@ -68,11 +69,16 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
     exchange = begin(incoming, { caller, body: parsed, rawBody: raw, requestId })
     if (caller !== null && (route.access === 'admin' || route.access === 'any_key'))
       await admitManagement(exchange, caller)
-    await route.handler(exchange)
+    await handle(route, exchange)
   } catch (error) {
     exchange ??= begin(incoming, { caller, body: undefined, rawBody: EMPTY, requestId })
     await fail(exchange, error, route)
   }
+}
+
+function handle(route: Route, exchange: Exchange): Promise<void> {
+  if (route.idempotent === undefined) return route.handler(exchange)
+  return serveIdempotently(exchange, () => route.handler(exchange))
 }
 
 /** Routes that call no model and no node share one account-wide window. */

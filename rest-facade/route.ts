@@ -15,6 +15,8 @@ export interface Route {
   access: Access
   /** Absent: the route reads no body. `json` parses; both keep the raw bytes for fingerprints. */
   body?: { kind: 'json' | 'raw'; limitBytes: number }
+  /** An `Idempotency-Key` makes repeats get the first answer; absent: the header means nothing. */
+  idempotent?: true
   /** One line for the OpenAPI document. */
   summary: string
   /** Body or query schema, for the OpenAPI document; the handler parses with the same one. */

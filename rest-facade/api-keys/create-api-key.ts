@@ -20,6 +20,7 @@ export const createApiKeyRoute: Route = {
   method: 'post',
   path: '/api_keys',
   access: 'admin',
+  idempotent: true,
   body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX },
   summary: 'Create an API key; the answer shows its secret, once',
   input: CreateApiKeyBody,

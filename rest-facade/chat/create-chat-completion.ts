@@ -1,6 +1,11 @@
+import type { DomainError } from '../../server/domain/errors.ts'
+import type { ChatCompletion } from '../../server/domain/inference/chat-service.ts'
 import { ChatRequest } from '../../server/domain/inference/chat/chat-request.ts'
+import { invalidField } from '../../server/domain/validation.ts'
+import { type Exchange, JSON_TYPE } from '../exchange.ts'
 import { setMeteringHeaders } from '../headers.ts'
-import { setModelHeaders } from '../models/model-headers.ts'
+import { journalOf } from '../idempotency.ts'
+import { modelHeaders, setModelHeaders } from '../models/model-headers.ts'
 import { JSON_BODY_BYTES_MAX, type Route } from '../route.ts'
 import { writeEventStream } from './write-event-stream.ts'
 
@@ -8,6 +13,7 @@ export const createChatCompletionRoute: Route = {
   method: 'post',
   path: '/chat/completions',
   access: 'inference',
+  idempotent: true,
   body: { kind: 'json', limitBytes: JSON_BODY_BYTES_MAX },
   summary: 'Answer a conversation, in one piece or as a stream of events',
   input: ChatRequest,
@@ -15,10 +21,24 @@ export const createChatCompletionRoute: Route = {
     const { chat } = exchange.services
     const { context } = exchange
     const plan = await chat.plan(context.caller, exchange.body)
-    const answer = plan.stream ? await chat.stream(context, plan) : await chat.complete(context, plan)
+    if (plan.stream && exchange.run !== null) throw streamUnderKey()
+    const journal = journalOf<ChatCompletion>(exchange, (completion) => toKept(exchange, completion))
+    const answer = plan.stream ? await chat.stream(context, plan) : await chat.complete({ ...context, journal }, plan)
     setMeteringHeaders(exchange, answer.metered)
     setModelHeaders(exchange, answer.served)
     if ('frames' in answer) await writeEventStream(exchange, answer.frames)
     else exchange.json(200, answer.body)
   },
+}
+
+function toKept(exchange: Exchange, { body, served }: ChatCompletion) {
+  const headers = { 'Content-Type': JSON_TYPE, ...modelHeaders(exchange, served) }
+  return { status: 200, headers, body: Buffer.from(JSON.stringify(body)) }
+}
+
+function streamUnderKey(): DomainError {
+  return invalidField(
+    'stream',
+    'a stream cannot be repeated, so it takes no Idempotency-Key; send "stream": false or leave the header out',
+  )
 }

@@ -1,28 +1,29 @@
-import { once } from 'node:events'
+import type { AnswerToKeep } from '../../server/domain/idempotency/idempotent-run.ts'
+import type { RpcResponse } from '../../server/domain/rpc/rpc-service.ts'
 import type { Exchange } from '../exchange.ts'
 import { setMeteringHeaders } from '../headers.ts'
+import { journalOf } from '../idempotency.ts'
 import { type Route, RPC_BODY_BYTES_MAX } from '../route.ts'
+import { writeChunks } from '../write-chunks.ts'
 import { rpcHeaderNames } from './rpc-headers.ts'
 
 export const proxyRpcRoute: Route = {
   method: 'post',
   path: '/crypto/rpc/:network',
   access: 'inference',
+  idempotent: true,
   body: { kind: 'raw', limitBytes: RPC_BODY_BYTES_MAX },
   summary: 'Call a blockchain node by JSON-RPC 2.0, single or batch',
   async handler(exchange) {
     const { context, services } = exchange
+    const journal = journalOf<RpcResponse>(exchange, (answer) => toKept(exchange, answer))
     try {
-      const answer = await services.rpc.call(context, exchange.param('network'), exchange.rawBody)
-      const names = rpcHeaderNames(services.serviceName)
+      const answer = await services.rpc.call({ ...context, journal }, exchange.param('network'), exchange.rawBody)
       setMeteringHeaders(exchange, answer.metered)
-      exchange.setHeader(names.credits, answer.credits)
-      exchange.setHeader(names.costUsd, answer.costUsd)
-      exchange.setHeader('X-Request-ID', exchange.requestId)
-      if (answer.retries > 0) exchange.setHeader('x-retry-count', answer.retries)
-      if (!Buffer.isBuffer(answer.body)) await stream(exchange, answer.body)
-      else if (answer.status === 204) exchange.response.writeHead(204).end()
-      else exchange.text(200, 'application/json', answer.body)
+      exchange.setHeaders(headersOf(exchange, answer))
+      if (!Buffer.isBuffer(answer.body)) await writeChunks(exchange, answer.body)
+      else if (answer.status === 204) exchange.empty()
+      else exchange.text(200, JSON_TYPE, answer.body)
     } catch (error) {
       // A client that left reads no error either.
       if (!context.signal.aborted) throw error
@@ -30,12 +31,20 @@ export const proxyRpcRoute: Route = {
   },
 }
 
-/** Chunk by chunk at the client's pace; leaving the loop early returns the generator, which charges. */
-async function stream({ response, signal }: Exchange, body: AsyncIterable<Uint8Array>): Promise<void> {
-  response.setHeader('Content-Type', 'application/json')
-  for await (const chunk of body) {
-    if (signal.aborted) return
-    if (!response.write(chunk)) await once(response, 'drain', { signal })
+const JSON_TYPE = 'application/json'
+
+function headersOf({ requestId, services }: Exchange, answer: RpcResponse): Record<string, string> {
+  const names = rpcHeaderNames(services.serviceName)
+  return {
+    ...(answer.status === 204 ? {} : { 'Content-Type': JSON_TYPE }),
+    [names.credits]: String(answer.credits),
+    [names.costUsd]: answer.costUsd,
+    'X-Request-ID': requestId,
+    ...(answer.retries > 0 ? { 'x-retry-count': String(answer.retries) } : {}),
   }
-  response.end()
+}
+
+function toKept(exchange: Exchange, answer: RpcResponse): Omit<AnswerToKeep, 'price'> {
+  const { status, body } = answer
+  return { status, headers: headersOf(exchange, answer), body: Buffer.isBuffer(body) ? body : 'pieces' }
 }

@@ -22,9 +22,11 @@ import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { refusalsInLog } from '../domain/rate-limits/refusal-log.ts'
 import type { Services } from '../domain/services.ts'
 import { withDeadline } from '../store/deadline.ts'
+import { createIdempotencyService } from './create-idempotency.ts'
 import { createInferenceServices } from './create-inference.ts'
 import { createRpcService } from './create-rpc.ts'
 import type { Infrastructure } from './infrastructure.ts'
+import { startMaintenance } from './maintenance.ts'
 
 /** How long the end of the process waits for charges that a lost database keeps from being written. */
 const SETTLE_DEADLINE_MS = 5_000
@@ -55,6 +57,7 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
   })
   const inference = createInferenceServices(config, { ...infrastructure, metering: money.metering, ratePlans })
   const rpc = createRpcService(config, { clock, log, metering: money.metering, ratePlans })
+  const idempotency = createIdempotencyService(config, { ...infrastructure, ...money, rateLimits })
   const services: Services = {
     serviceName: config.service.name,
     version: config.service.version,
@@ -73,15 +76,20 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
     ...inference,
     rpc: rpc.service,
     rpcNodes: rpc.inspector,
+    idempotency,
   }
+  let stopMaintenance = (): void => {}
   return {
     services,
     start: async () => {
       // Holds in a database that is ours alone are left from a process that was killed; no lease has to run out first.
       if (infrastructure.ownsDatabase) await money.sweeper.sweep(0)
       await Promise.all([money.sweeper.start(), money.balanceFeed.start(), keys.events.start(), abuseGuard.start()])
+      const tasks = [{ name: 'idempotency', everySeconds: 60, run: () => idempotency.maintain() }]
+      stopMaintenance = startMaintenance(tasks, log)
     },
     stop: async () => {
+      stopMaintenance()
       await withDeadline(money.metering.drained(), SETTLE_DEADLINE_MS).catch((error: unknown) =>
         log.warn('not every request could be settled; a sweeper releases what is left', { error }),
       )
@@ -128,7 +136,7 @@ function createMoney({ db, clock, ids, log, pubSub, wait, rateLimits }: MoneyPar
     clock,
     ids,
   })
-  return { metering, sweeper, ledger, ledgerRepository, balanceFeed }
+  return { metering, sweeper, ledger, ledgerRepository, balanceFeed, processId }
 }
 
 type KeyParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub'> & {

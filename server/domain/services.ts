@@ -3,6 +3,7 @@ import type { ApiKeyService } from './api-keys/api-key-service.ts'
 import type { AuthService } from './auth/auth-service.ts'
 import type { Clock } from './clock.ts'
 import type { IdSource } from './ids.ts'
+import type { IdempotencyService } from './idempotency/idempotency-service.ts'
 import type { Catalogue } from './inference/catalogue.ts'
 import type { ChatService } from './inference/chat-service.ts'
 import type { EmbeddingService } from './inference/embedding-service.ts'
@@ -39,4 +40,5 @@ export interface Services {
   embeddings: EmbeddingService
   rpc: RpcService
   rpcNodes: NodeInspector
+  idempotency: IdempotencyService
 }

@@ -2,7 +2,8 @@ import type { Log } from '../log.ts'
 import type { HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
 
 const HEARTBEAT_SECONDS = 10
-const STALE_SECONDS = 30
+/** A process whose lease is older is dead to the others. */
+export const STALE_SECONDS = 30
 const SWEEP_SECONDS = 10
 const SWEEP_ITEMS_MAX = 1_000
 
@@ -33,11 +34,10 @@ export class HoldSweeper {
     this.#every(SWEEP_SECONDS, async () => {
       await this.#deps.releaseUnsettled()
       await this.sweep(STALE_SECONDS)
-      await this.#deps.holds.forgetEndedProcesses(STALE_SECONDS)
     })
   }
 
-  /** Releases every abandoned hold; returns how many. */
+  /** Releases every abandoned hold and forgets the processes that left them; returns how many. */
   async sweep(staleSeconds: number): Promise<number> {
     let released = 0
     for (;;) {
@@ -47,6 +47,7 @@ export class HoldSweeper {
       released += abandoned.length
       if (abandoned.length < SWEEP_ITEMS_MAX) break
     }
+    await this.#deps.holds.forgetEndedProcesses(staleSeconds)
     if (released > 0) this.#deps.log.warn('released the holds of a process that ended', { holds: released })
     return released
   }

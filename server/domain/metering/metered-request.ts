@@ -28,3 +28,23 @@ export interface Metering {
   /** Fails with `rate_limited`, `insufficient_balance`, `key_limit_usd`, `key_limit_diem` or `unauthenticated`; then nothing is held or consumed. */
   open(request: AdmissionRequest): Promise<MeteredRequest>
 }
+
+/** The charge of an answer whose process died before it could settle: what that process had admitted and measured. */
+export interface LateCharge {
+  /** Of the request that makes up for it; it pays under the id and on the day of the original. */
+  context: RequestContext
+  requestId: string
+  admittedAt: Date
+  usage: Usage
+  /** The original hold: no charge exceeds it. */
+  maxNanoUsd: bigint
+  grant: RateGrant
+}
+
+export interface LateMetering {
+  /**
+   * Charges under the original's id and day. Where the original did settle after all, the database releases this hold and
+   * charges nothing. Fails as `Metering.open` and `settle` do.
+   */
+  settleLate(charge: LateCharge): Promise<void>
+}

@@ -1,0 +1,27 @@
+import type { Log } from '../domain/log.ts'
+
+export interface MaintenanceTask {
+  name: string
+  everySeconds: number
+  run: () => Promise<unknown>
+}
+
+/** Runs each task again and again, never twice at once; one that fails is logged and tried again in its next turn. */
+export function startMaintenance(tasks: readonly MaintenanceTask[], log: Log): () => void {
+  const timers = tasks.map(({ name, everySeconds, run }) => {
+    let running = false
+    const timer = setInterval(() => {
+      if (running) return
+      running = true
+      void run()
+        .catch((error: unknown) => log.warn('maintenance failed; it runs again', { task: name, error }))
+        .finally(() => {
+          running = false
+        })
+    }, everySeconds * 1_000)
+    return timer.unref()
+  })
+  return () => {
+    for (const timer of timers) clearInterval(timer)
+  }
+}

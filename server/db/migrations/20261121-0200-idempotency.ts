@@ -1,0 +1,143 @@
+import { type Kysely, sql } from 'kysely'
+
+const TABLES = [
+  sql`create table idempotency_records (
+    account_id uuid not null,
+    key text not null,
+    fingerprint bytea not null,
+    state text not null check (state in ('in_progress', 'answered', 'done')),
+    process_id uuid,
+    request_id uuid not null,
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    status integer,
+    headers json,
+    charge json,
+    body bytea,
+    body_bytes bigint,
+    chunk_count integer,
+    primary key (account_id, key)
+  ) with (fillfactor = 70)`,
+  sql`create index idempotency_records_expiry on idempotency_records (expires_at)`,
+  sql`create table idempotency_chunks (
+    account_id uuid not null,
+    key text not null,
+    request_id uuid not null,
+    position integer not null,
+    content bytea not null,
+    primary key (account_id, key, request_id, position),
+    foreign key (account_id, key) references idempotency_records on delete cascade
+  )`,
+  // Sealed bytes do not compress.
+  sql`alter table idempotency_records alter column body set storage external`,
+  sql`alter table idempotency_chunks alter column content set storage external`,
+]
+
+/**
+ * As before, and a request whose usage stands for the day is never charged again: a second hold under its id, which a
+ * process makes that finishes the work of a dead one, is released. The look at the usage costs nothing new, since the
+ * answer needed it already.
+ */
+const SETTLE_HOLDS = sql`create or replace function settle_holds(items json)
+returns table (ordinal bigint, outcome text, charged_nano bigint, balance_after_nano bigint)
+language plpgsql
+set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+  perform 1 from balances b
+    where b.account_id in (select (item ->> 'account_id')::uuid from json_array_elements(items) item)
+    order by b.account_id, b.currency for update;
+
+  return query
+  with item as materialized (
+    select * from rows from (json_populate_recordset(null::settlement, items)) with ordinality
+  ), before as materialized (
+    select i.ordinality, u.charge_nano from item i
+    join usage_events u on u.account_id = i.account_id and u.day = i.day and u.request_id = i.request_id
+  ), gone as (
+    delete from holds h using item i where h.account_id = i.account_id and h.request_id = i.request_id
+    returning h.account_id, h.request_id, h.key_id, h.currency, h.amount_nano, h.day, h.admitted_at
+  ), ended as (
+    select i.ordinality, g.account_id, g.request_id, g.key_id, g.currency, g.amount_nano, g.day, g.admitted_at,
+      case when p.ordinality is null then least(i.charge_nano, g.amount_nano) else 0 end as charge_nano,
+      i.transfer_id, case when p.ordinality is null then i.sku end as sku, i.model_name, i.model_type, i.unit_type,
+      i.lines, i.outcome, i.estimated, i.upstream_id, i.retries, i.duration_ms, i.settled_at
+    from item i join gone g using (account_id, request_id) left join before p using (ordinality)
+  ), chained as (
+    select e.*,
+      b.balance_nano - sum(e.charge_nano) over running as balance_after_nano,
+      b.sequence + count(*) filter (where e.charge_nano > 0) over running as sequence
+    from ended e join balances b using (account_id, currency)
+    window running as (partition by e.account_id, e.currency order by e.ordinality)
+  ), moved as (
+    update balances b set balance_nano = b.balance_nano - t.charge_nano, held_nano = b.held_nano - t.amount_nano,
+      sequence = b.sequence + t.charges
+    from (
+      select account_id, currency, sum(charge_nano) as charge_nano, sum(amount_nano) as amount_nano,
+        count(*) filter (where charge_nano > 0) as charges
+      from ended group by 1, 2
+    ) t
+    where b.account_id = t.account_id and b.currency = t.currency
+  ), posted as (
+    insert into ledger_transfers (account_id, currency, sequence, transfer_id, kind, debit_account, credit_account,
+      amount_nano, balance_after_nano, request_id, created_at)
+    select account_id, currency, sequence, transfer_id, 'charge', 'customer', 'platform:revenue',
+      charge_nano, balance_after_nano, request_id, settled_at
+    from chained where charge_nano > 0
+  ), used as (
+    insert into usage_events (account_id, day, request_id, key_id, currency, sku, model_name, model_type, unit_type, lines,
+      charge_nano, hold_nano, outcome, estimated, upstream_id, retries, duration_ms, admitted_at, settled_at)
+    select account_id, day, request_id, key_id, currency, sku, model_name, model_type, unit_type, lines,
+      charge_nano, amount_nano, outcome, estimated, upstream_id, retries, duration_ms, admitted_at, settled_at
+    from ended where sku is not null
+  ), spent as (
+    update key_spend s set
+      held_nano = s.held_nano - t.amount_nano,
+      day = greatest(s.day, t.day),
+      day_nano = case when t.day > s.day then t.day_nano when t.day = s.day then s.day_nano + t.day_nano else s.day_nano end,
+      month = greatest(s.month, t.month),
+      month_nano = case when t.month > s.month then t.month_nano when t.month = s.month then s.month_nano + t.month_nano else s.month_nano end,
+      lifetime_nano = s.lifetime_nano + t.charge_nano
+    from (
+      select account_id, key_id, currency, sum(amount_nano) as amount_nano, sum(charge_nano) as charge_nano,
+        max(last_day) as day, sum(charge_nano) filter (where day = last_day) as day_nano,
+        max(last_month) as month, sum(charge_nano) filter (where date_trunc('month', day)::date = last_month) as month_nano
+      from (
+        select e.*, max(e.day) over by_key as last_day, date_trunc('month', max(e.day) over by_key)::date as last_month
+        from ended e where e.key_id is not null
+        window by_key as (partition by e.account_id, e.key_id, e.currency)
+      ) e
+      group by 1, 2, 3
+    ) t
+    where s.account_id = t.account_id and s.key_id = t.key_id and s.currency = t.currency
+  ), rolled as (
+    insert into usage_daily as d (account_id, day, key_id, sku, line_type, currency, model_name, model_type, unit_type,
+      requests, units, amount_nano)
+    select e.account_id, e.day, coalesce(e.key_id, '00000000-0000-0000-0000-000000000000'), e.sku, l.type, e.currency,
+      max(e.model_name), max(e.model_type), max(e.unit_type),
+      count(*) filter (where l.ordinality = 1), sum(l.units), sum(l.amount)
+    from ended e cross join lateral rows from (json_populate_recordset(null::usage_line, e.lines)) with ordinality l
+    where e.sku is not null
+    group by 1, 2, 3, 4, 5, 6
+    on conflict (account_id, day, key_id, sku, line_type, currency) do update set
+      requests = d.requests + excluded.requests, units = d.units + excluded.units, amount_nano = d.amount_nano + excluded.amount_nano
+  )
+  select i.ordinality,
+    case
+      when p.ordinality is not null then 'settled_before'
+      when c.request_id is not null then 'settled'
+      else 'lost'
+    end,
+    coalesce(p.charge_nano, c.charge_nano, 0),
+    coalesce(c.balance_after_nano, b.balance_nano)::bigint
+  from item i
+  left join chained c on c.ordinality = i.ordinality
+  left join before p on p.ordinality = i.ordinality
+  left join balances b on b.account_id = i.account_id and b.currency = i.currency;
+end
+$$`
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of [...TABLES, SETTLE_HOLDS]) await statement.execute(db)
+}

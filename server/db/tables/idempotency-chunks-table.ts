@@ -1,0 +1,8 @@
+/** The rest of a kept answer that is too large for its record: 1 MiB of the body a row, sealed. */
+export interface IdempotencyChunksTable {
+  account_id: string
+  key: string
+  request_id: string
+  position: number
+  content: Uint8Array
+}

@@ -1,0 +1,258 @@
+import { type Kysely, sql } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import type { IdempotencyRecordRow } from '../../db/tables/idempotency-records-table.ts'
+import { utcDay } from '../clock.ts'
+import type { Usage } from '../metering/hold.ts'
+import { STALE_SECONDS } from '../metering/hold-sweeper.ts'
+import type {
+  AnswerPrice,
+  Claim,
+  IdempotencyRecord,
+  KeptAnswer,
+  KeptBody,
+  RecordId,
+  RunId,
+} from './idempotency-record.ts'
+
+const NO_ANSWER = {
+  status: null,
+  headers: null,
+  charge: null,
+  body: null,
+  body_bytes: null,
+  chunk_count: null,
+} as const
+
+/** Records of executions; each method is one statement, and every change applies only while the run still owns its record. */
+export class IdempotencyRepository {
+  readonly #db: Kysely<Database>
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  /** False when the key has a record. */
+  async insert(claim: Claim): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await this.#db
+      .insertInto('idempotency_records')
+      .values({ account_id: claim.accountId, key: claim.key, ...claimColumns(claim), ...NO_ANSWER })
+      .onConflict((conflict) => conflict.columns(['account_id', 'key']).doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  }
+
+  async find({ accountId, key }: RecordId): Promise<IdempotencyRecord | undefined> {
+    const row = await this.#db
+      .selectFrom('idempotency_records as r')
+      .selectAll('r')
+      .select(
+        sql<boolean>`exists (select 1 from processes p where p.process_id = r.process_id
+          and p.heartbeat_at > now() - make_interval(secs => ${STALE_SECONDS}))`.as('alive'),
+      )
+      .where('account_id', '=', accountId)
+      .where('key', '=', key)
+      .executeTakeFirst()
+    return row === undefined ? undefined : { ...toRecord(row), alive: row.alive }
+  }
+
+  /** Begins anew in place of an execution that is over or abandoned; false when somebody was faster. */
+  async takeOver(seen: IdempotencyRecord, claim: Claim): Promise<boolean> {
+    const taken = await this.#update(seen, seen.state, { ...claimColumns(claim), ...NO_ANSWER })
+    if (taken) await this.#deleteChunks(seen)
+    return taken
+  }
+
+  /** Makes an answered execution this process's work; false when somebody was faster. */
+  adopt(seen: IdempotencyRecord, processId: string): Promise<boolean> {
+    return this.#update(seen, 'answered', { process_id: processId })
+  }
+
+  /** Keeps the answer; false when another process took the record over. */
+  answered(run: RunId, answer: KeptAnswer, state: 'answered' | 'done'): Promise<boolean> {
+    return this.#update(run, 'in_progress', {
+      state,
+      status: answer.status,
+      headers: JSON.stringify(answer.headers),
+      charge: answer.price === null ? null : priceToJson(answer.price),
+      ...bodyColumns(answer.body),
+    })
+  }
+
+  /** `body` where it grew after the answer was kept. */
+  async finish(run: RunId, body: KeptBody | null): Promise<void> {
+    await this.#update(run, 'answered', { state: 'done', ...(body === null ? {} : bodyColumns(body)) })
+  }
+
+  /** Whether the run's usage stands: then its charge is durable. */
+  async isSettled({ accountId, requestId }: RunId, admittedAt: Date): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('usage_events')
+      .select('request_id')
+      .where('account_id', '=', accountId)
+      .where('day', '=', utcDay(admittedAt))
+      .where('request_id', '=', requestId)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  /** Leaves an answered execution to whoever comes next. */
+  async disown(run: RunId): Promise<void> {
+    await this.#update(run, 'answered', { process_id: null })
+  }
+
+  /** Forgets an execution that came to nothing. */
+  async remove(run: RunId): Promise<void> {
+    await this.#db
+      .deleteFrom('idempotency_records')
+      .where('account_id', '=', run.accountId)
+      .where('key', '=', run.key)
+      .where('request_id', '=', run.requestId)
+      .where('process_id', '=', run.processId)
+      .where('state', '=', 'in_progress')
+      .execute()
+  }
+
+  async addChunk({ accountId, key, requestId }: RunId, position: number, content: Buffer): Promise<void> {
+    await this.#db
+      .insertInto('idempotency_chunks')
+      .values({ account_id: accountId, key, request_id: requestId, position, content })
+      .execute()
+  }
+
+  async readChunk({ accountId, key, requestId }: RunId, position: number): Promise<Uint8Array | undefined> {
+    const row = await this.#db
+      .selectFrom('idempotency_chunks')
+      .select('content')
+      .where('account_id', '=', accountId)
+      .where('key', '=', key)
+      .where('request_id', '=', requestId)
+      .where('position', '=', position)
+      .executeTakeFirst()
+    return row?.content
+  }
+
+  removeChunks(run: RunId): Promise<void> {
+    return this.#deleteChunks(run)
+  }
+
+  /** Forgets up to `limit` records that expired before `at`; returns how many. */
+  async deleteExpired(at: Date, limit: number): Promise<number> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('idempotency_records')
+      .where(({ eb, refTuple }) =>
+        eb(
+          refTuple('account_id', 'key'),
+          'in',
+          eb
+            .selectFrom('idempotency_records')
+            .select(['account_id', 'key'])
+            .where('expires_at', '<=', at)
+            .orderBy('expires_at')
+            .limit(limit)
+            .$asTuple('account_id', 'key'),
+        ),
+      )
+      .executeTakeFirst()
+    return Number(numDeletedRows)
+  }
+
+  async #update(
+    run: RunId,
+    state: IdempotencyRecordRow['state'],
+    columns: Partial<Omit<IdempotencyRecordRow, 'headers' | 'charge'>> & {
+      headers?: string | null
+      charge?: string | null
+    },
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('idempotency_records')
+      .set(columns)
+      .where('account_id', '=', run.accountId)
+      .where('key', '=', run.key)
+      .where('request_id', '=', run.requestId)
+      .where('process_id', 'is not distinct from', run.processId)
+      .where('state', '=', state)
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  }
+
+  async #deleteChunks({ accountId, key, requestId }: RunId): Promise<void> {
+    await this.#db
+      .deleteFrom('idempotency_chunks')
+      .where('account_id', '=', accountId)
+      .where('key', '=', key)
+      .where('request_id', '=', requestId)
+      .execute()
+  }
+}
+
+function claimColumns(claim: Claim) {
+  return {
+    fingerprint: claim.fingerprint,
+    state: 'in_progress',
+    process_id: claim.processId,
+    request_id: claim.requestId,
+    created_at: claim.createdAt,
+    expires_at: claim.expiresAt,
+  } as const
+}
+
+function bodyColumns(body: KeptBody) {
+  return {
+    body: body.kind === 'inline' ? Buffer.from(body.sealed) : null,
+    body_bytes: BigInt(body.bytes),
+    chunk_count: body.kind === 'chunks' ? body.count : null,
+  }
+}
+
+function toRecord(row: IdempotencyRecordRow): Omit<IdempotencyRecord, 'alive'> {
+  return {
+    accountId: row.account_id,
+    key: row.key,
+    requestId: row.request_id,
+    processId: row.process_id,
+    fingerprint: Buffer.from(row.fingerprint),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    state: row.state,
+    answer: row.status === null ? null : toAnswer(row, row.status),
+  }
+}
+
+function toAnswer(row: IdempotencyRecordRow, status: number): KeptAnswer {
+  const bytes = Number(row.body_bytes ?? 0n)
+  return {
+    status,
+    headers: row.headers as Record<string, string>,
+    price: row.charge === null ? null : priceFromJson(row.charge as PriceJson),
+    body:
+      row.body !== null
+        ? { kind: 'inline', sealed: row.body, bytes }
+        : row.chunk_count !== null
+          ? { kind: 'chunks', count: row.chunk_count, bytes }
+          : { kind: 'dropped', bytes },
+  }
+}
+
+/** As the column holds it: JSON has no 64-bit integers and no dates. */
+type PriceJson = Omit<AnswerPrice, 'usage' | 'maxNanoUsd' | 'admittedAt'> & {
+  usage: Omit<Usage, 'lines'> & { lines: { type: string; units: number; amountNanoUsd: string }[] }
+  maxNanoUsd: string
+  admittedAt: string
+}
+
+function priceToJson({ usage, maxNanoUsd, admittedAt, ratePlan }: AnswerPrice): string {
+  const lines = usage.lines.map((line) => ({ ...line, amountNanoUsd: line.amountNanoUsd.toString() }))
+  const json: PriceJson = {
+    usage: { ...usage, lines },
+    maxNanoUsd: maxNanoUsd.toString(),
+    admittedAt: admittedAt.toISOString(),
+    ratePlan,
+  }
+  return JSON.stringify(json)
+}
+
+function priceFromJson({ usage, maxNanoUsd, admittedAt, ratePlan }: PriceJson): AnswerPrice {
+  const lines = usage.lines.map((line) => ({ ...line, amountNanoUsd: BigInt(line.amountNanoUsd) }))
+  return { usage: { ...usage, lines }, maxNanoUsd: BigInt(maxNanoUsd), admittedAt: new Date(admittedAt), ratePlan }
+}

@@ -1,0 +1,254 @@
+import type { RequestContext } from '../auth/caller.ts'
+import type { Clock } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import { dashed } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { LateMetering } from '../metering/metered-request.ts'
+import type { RateGrant, RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
+import type { BodyVault } from './body-vault.ts'
+import { KEPT_BYTES_MAX, readBody } from './body-writer.ts'
+import { fingerprintOf, parseIdempotencyKey } from './idempotency-key.ts'
+import type { AnswerPrice, Claim, IdempotencyRecord, RecordId } from './idempotency-record.ts'
+import type { IdempotencyRepository } from './idempotency-repository.ts'
+import { IdempotentRun } from './idempotent-run.ts'
+import { RunningRequests } from './running-requests.ts'
+
+const KEPT_MS = 24 * 3_600_000
+const POLL_MS_MIN = 25
+const POLL_MS_MAX = 1_000
+const DELETED_AT_ONCE_MAX = 200
+
+export interface IdempotentRequest {
+  context: RequestContext
+  /** As the caller sent it. */
+  key: string
+  method: string
+  path: string
+  body: Buffer
+}
+
+/** The answer of an earlier request with the same key. */
+export interface Replay {
+  status: number
+  headers: Record<string, string>
+  bytes: number
+  body: Buffer | AsyncGenerator<Buffer, void>
+  /** What the repeat consumed of the original's request window; null where the original had none. */
+  grant: RateGrant | null
+}
+
+export type Begun = { kind: 'run'; run: IdempotentRun } | { kind: 'replay'; replay: Replay }
+
+export interface IdempotencyServiceDependencies {
+  records: IdempotencyRepository
+  metering: LateMetering
+  rateLimiter: Pick<RateLimiter, 'admit'>
+  vault: BodyVault
+  clock: Clock
+  /** Lease under which this process executes. */
+  processId: string
+  wait: (milliseconds: number) => Promise<void>
+  /** How long a duplicate waits for the first: as long as an upstream may take. */
+  waitMsMax: number
+  /** Larger bodies are not kept; 256 MiB unless a test says otherwise. */
+  keptBytesMax?: number
+  log: Log
+}
+
+/**
+ * Requests with an `Idempotency-Key` (specification, Idempotency rules): executed once per account and key in 24 hours,
+ * and charged once, whichever process dies in between. A record is inserted before anything is held, keeps the answer before
+ * it is charged, and is over when the charge is durable. The next request with the key goes on where a dead process stopped:
+ * without an answer it executes anew, with one it only charges, under the same request id and day.
+ */
+export class IdempotencyService {
+  readonly #deps: IdempotencyServiceDependencies
+  readonly #running = new RunningRequests()
+  #unwritten: (() => Promise<void>)[] = []
+
+  constructor(deps: IdempotencyServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /**
+   * A run to be executed by the caller and ended with `finish` or `abandon`, or the answer of an earlier one. Fails with
+   * `invalid_request` (form of the key), `idempotency_mismatch`, `conflict` (the first takes too long, or its answer was too
+   * large to keep) and, for a repeat, with the refusals of its rate window and of the charge that it makes up for.
+   */
+  async begin(request: IdempotentRequest): Promise<Begun> {
+    const id = { accountId: request.context.caller.accountId, key: parseIdempotencyKey(request.key) }
+    const fingerprint = fingerprintOf(request)
+    const lane = `${id.accountId}:${id.key}`
+    let patience: AbortSignal | undefined
+    for (;;) {
+      const running = this.#running.find(lane)
+      if (running === undefined) {
+        const end = this.#running.begin(lane, fingerprint)
+        return this.#lead(request.context, { ...this.#claim(id, request.context), fingerprint }, end)
+      }
+      assertSame(running.fingerprint, fingerprint)
+      patience ??= AbortSignal.any([request.context.signal, AbortSignal.timeout(this.#deps.waitMsMax)])
+      if ((await firstOf(running.ended, patience)) === 'aborted') {
+        throw request.context.signal.aborted ? clientLeft() : takesTooLong()
+      }
+      const record = await this.#deps.records.find(id)
+      if (record?.state === 'done' && !this.#isExpired(record)) return this.#replay(request.context, record)
+    }
+  }
+
+  /** Repeats writes that failed, and forgets what is older than 24 hours; returns how many records went. */
+  async maintain(): Promise<number> {
+    for (const write of this.#unwritten.splice(0)) {
+      await write().catch((error: unknown) => {
+        this.#unwritten.push(write)
+        throw error
+      })
+    }
+    let deleted = 0
+    for (;;) {
+      const count = await this.#deps.records.deleteExpired(this.#deps.clock.now(), DELETED_AT_ONCE_MAX)
+      deleted += count
+      if (count < DELETED_AT_ONCE_MAX) return deleted
+    }
+  }
+
+  /** As the only one in this process that works on the key. */
+  async #lead(context: RequestContext, claim: Claim, end: () => void): Promise<Begun> {
+    try {
+      const record = await this.#claimOrFind(context, claim)
+      if (record === undefined) return { kind: 'run', run: this.#run(claim, end) }
+      const replay = await this.#replay(context, record)
+      end()
+      return replay
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+
+  /** Undefined when the request is this process's to execute, else a record with an answer, which may be uncharged yet. */
+  async #claimOrFind(context: RequestContext, claim: Claim): Promise<IdempotencyRecord | undefined> {
+    const { records, processId, wait, waitMsMax } = this.#deps
+    let waitedMs = 0
+    for (let pauseMs = POLL_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, POLL_MS_MAX)) {
+      if (await records.insert(claim)) return undefined
+      const seen = await records.find(claim)
+      if (seen === undefined) continue
+      if (this.#isExpired(seen)) {
+        if (await records.takeOver(seen, claim)) return undefined
+        continue
+      }
+      assertSame(seen.fingerprint, claim.fingerprint)
+      if (seen.state === 'done') return seen
+      // This process leads the key, so a record of its own that is not over was given up.
+      if (!seen.alive || seen.processId === processId) {
+        if (seen.state === 'answered') return seen
+        if (await records.takeOver(seen, claim)) return undefined
+        continue
+      }
+      if (waitedMs >= waitMsMax) throw takesTooLong()
+      await wait(pauseMs)
+      waitedMs += pauseMs
+      if (context.signal.aborted) throw clientLeft()
+    }
+  }
+
+  async #replay(context: RequestContext, record: IdempotencyRecord): Promise<Begun> {
+    const { answer } = record
+    if (answer === null || answer.body.kind === 'dropped') throw tooLargeToKeep()
+    const grant = answer.price === null ? null : await this.#admit(context, answer.price.ratePlan)
+    if (record.state === 'answered' && answer.price !== null && grant !== null) {
+      await this.#chargeLate(context, record, { price: answer.price, grant })
+    }
+    const body = readBody(record, answer.body, this.#deps)
+    return {
+      kind: 'replay',
+      replay: { status: answer.status, headers: answer.headers, bytes: answer.body.bytes, body, grant },
+    }
+  }
+
+  /** A repeat is a request of the same kind that costs nothing. */
+  #admit({ caller }: RequestContext, plan: RatePlan): Promise<RateGrant> {
+    return this.#deps.rateLimiter.admit({ ...plan, apiKeyId: caller.keyId, tokens: null, credits: null })
+  }
+
+  async #chargeLate(
+    context: RequestContext,
+    record: IdempotencyRecord,
+    { price, grant }: { price: AnswerPrice; grant: RateGrant },
+  ): Promise<void> {
+    const { records, metering, processId } = this.#deps
+    if (!(await records.adopt(record, processId))) throw takesTooLong()
+    const run = { ...record, processId }
+    try {
+      if (!(await records.isSettled(run, price.admittedAt))) {
+        await metering.settleLate({ context, requestId: run.requestId, grant, ...price })
+      }
+    } catch (error) {
+      await records.disown(run).catch(() => this.#unwritten.push(() => records.disown(run)))
+      throw error
+    }
+    await records.finish(run, null)
+  }
+
+  #run(claim: Claim, ended: () => void): IdempotentRun {
+    const { records, vault, log, keptBytesMax = KEPT_BYTES_MAX } = this.#deps
+    const later = (write: () => Promise<void>): void => void this.#unwritten.push(write)
+    return new IdempotentRun(claim, { records, vault, keptBytesMax, log, later, ended })
+  }
+
+  #claim(id: RecordId, { requestId }: RequestContext): Omit<Claim, 'fingerprint'> {
+    const createdAt = this.#deps.clock.now()
+    return {
+      ...id,
+      requestId: dashed(requestId),
+      processId: this.#deps.processId,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + KEPT_MS),
+    }
+  }
+
+  #isExpired(record: IdempotencyRecord): boolean {
+    return record.expiresAt <= this.#deps.clock.now()
+  }
+}
+
+async function firstOf(ended: Promise<void>, signal: AbortSignal): Promise<'ended' | 'aborted'> {
+  const { promise, resolve } = Promise.withResolvers<'aborted'>()
+  const abort = (): void => resolve('aborted')
+  if (signal.aborted) return 'aborted'
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([ended.then(() => 'ended' as const), promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+function assertSame(first: Buffer, second: Buffer): void {
+  if (first.equals(second)) return
+  throw new DomainError(
+    'idempotency_mismatch',
+    'This Idempotency-Key was used in the last 24 hours for a request with another body or path; use a new key for a new request',
+    { field: 'Idempotency-Key' },
+  )
+}
+
+function takesTooLong(): DomainError {
+  return new DomainError(
+    'conflict',
+    'The first request with this Idempotency-Key is still running; send this one again to get its answer',
+    { retryAfterSeconds: 1 },
+  )
+}
+
+function tooLargeToKeep(): DomainError {
+  return new DomainError(
+    'conflict',
+    'The answer to this Idempotency-Key was sent once and was too large to be kept for a repeat; use a new key to run the request again',
+  )
+}
+
+function clientLeft(): DomainError {
+  return new DomainError('unavailable', 'The client closed the request before its answer began')
+}
