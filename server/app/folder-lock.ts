@@ -18,21 +18,42 @@ export class FolderInUseError extends Error {
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const path = socketPath(await realpath(folder))
-  const server = (await listen(path)) ?? (await takeOverStale(path))
-  if (server === undefined) {
-    throw new FolderInUseError(
-      `The data folder ${folder} is in use by another Sluice process. Stop that one, or set SLUICE_DATA_DIR to another folder, or DATABASE_URL to share a PostgreSQL.`,
-    )
+  const path = await realpath(folder)
+  const inUse = new FolderInUseError(
+    `The data folder ${folder} is in use by another Sluice process. Stop that one, or set SLUICE_DATA_DIR to another folder, or DATABASE_URL to share a PostgreSQL.`,
+  )
+  const held: Server[] = []
+  for (const take of process.platform === 'linux' ? [takeName, takeFile] : [takeFile]) {
+    const server = await take(path)
+    if (server === undefined) {
+      await Promise.all(held.map(closeServer))
+      throw inUse
+    }
+    held.push(server.unref())
   }
-  server.unref()
-  return () => new Promise((resolve) => server.close(() => resolve()))
+  return async () => void (await Promise.all(held.map(closeServer)))
 }
 
-function socketPath(folder: string): string {
+/**
+ * A name that the kernel of Linux keeps, without a file: a killed process leaves nothing that two others could take over
+ * at once. Containers do not see each other's names; for them, and on other systems, there is the file.
+ */
+function takeName(folder: string): Promise<Server | undefined> {
+  return listen(`\0sluice-${hashOf(folder)}`)
+}
+
+async function takeFile(folder: string): Promise<Server | undefined> {
   const inside = join(folder, 'lock.sock')
-  if (inside.length <= SOCKET_PATH_LENGTH_MAX) return inside
-  return join(tmpdir(), `sluice-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.sock`)
+  const path = inside.length <= SOCKET_PATH_LENGTH_MAX ? inside : join(tmpdir(), `sluice-${hashOf(folder)}.sock`)
+  return (await listen(path)) ?? takeOverStale(path)
+}
+
+function hashOf(folder: string): string {
+  return createHash('sha256').update(folder).digest('hex').slice(0, 16)
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()))
 }
 
 function listen(path: string): Promise<Server | undefined> {

@@ -6,18 +6,11 @@ import { createMoneyHarness, usageOf } from '../support/money-harness.ts'
 
 /** A database that does what it is asked, while the connection is gone before it can say so. */
 class SilentHolds extends HoldRepository {
-  lostAdmissions = 0
-  lostSettlements = 0
+  lostAnswers = 0
 
-  override async admit(items: Parameters<HoldRepository['admit']>[0]) {
-    const results = await super.admit(items)
-    if (this.lostAdmissions-- > 0) throw connectionLost()
-    return results
-  }
-
-  override async settle(items: Parameters<HoldRepository['settle']>[0]) {
-    const results = await super.settle(items)
-    if (this.lostSettlements-- > 0) throw connectionLost()
+  override async exchange(items: Parameters<HoldRepository['exchange']>[0]) {
+    const results = await super.exchange(items)
+    if (this.lostAnswers-- > 0) throw connectionLost()
     return results
   }
 }
@@ -42,7 +35,7 @@ async function openHarness() {
 describe('a database whose answers get lost', () => {
   test('admits a request once', async () => {
     await using harness = await openHarness()
-    harness.holds.lostAdmissions = 3
+    harness.holds.lostAnswers = 3
     await harness.open(harness.caller, 400n)
     expect(await harness.state()).toEqual({ balance: 1_000n, held: 400n, ok: true })
   })
@@ -50,15 +43,16 @@ describe('a database whose answers get lost', () => {
   test('charges a request once', async () => {
     await using harness = await openHarness()
     const request = await harness.open(harness.caller, 400n)
-    harness.holds.lostSettlements = 3
+    harness.holds.lostAnswers = 3
     expect(await request.settle(usageOf(150n))).toMatchObject({ chargedNanoUsd: 150n })
     expect(await harness.state()).toEqual({ balance: 850n, held: 0n, ok: true })
   })
 
   test('keeps no hold of an admission that was given up', async () => {
     await using harness = await openHarness()
-    harness.holds.lostAdmissions = 100
+    harness.holds.lostAnswers = 100
     await expect(harness.open(harness.caller, 400n)).rejects.toMatchObject({ code: 'unavailable' })
+    harness.holds.lostAnswers = 0
     await harness.metering.releaseUnsettled()
     expect(await harness.state()).toEqual({ balance: 1_000n, held: 0n, ok: true })
   })
@@ -66,9 +60,9 @@ describe('a database whose answers get lost', () => {
   test('keeps no hold of a release that was given up', async () => {
     await using harness = await openHarness()
     const request = await harness.open(harness.caller, 400n)
-    harness.holds.lostSettlements = 100
+    harness.holds.lostAnswers = 100
     await expect(request.release()).rejects.toMatchObject({ code: 'unavailable' })
-    harness.holds.lostSettlements = 0
+    harness.holds.lostAnswers = 0
     await harness.metering.releaseUnsettled()
     expect(await harness.state()).toEqual({ balance: 1_000n, held: 0n, ok: true })
   })
