@@ -15,6 +15,8 @@ interface Waiting<Item, Result> {
   item: Item
   resolve: (result: Result) => void
   reject: (error: unknown) => void
+  /** How often it was sent in vain. */
+  failures: number
 }
 
 const RETRY_DELAY_MS = 50
@@ -30,6 +32,8 @@ export class GroupCommit<Item, Result> {
   #waiting: Waiting<Item, Result>[] = []
   #scheduled = false
   #inFlight = false
+  /** Batches in a row that were lost; the wait before the next one grows with it. */
+  #lostInARow = 0
   #idle: (() => void)[] = []
 
   constructor(send: SendBatch<Item, Result>, options: GroupCommitOptions<Item>) {
@@ -39,7 +43,7 @@ export class GroupCommit<Item, Result> {
 
   submit(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
+      this.#waiting.push({ item, resolve, reject, failures: 0 })
       this.#schedule()
     })
   }
@@ -71,32 +75,28 @@ export class GroupCommit<Item, Result> {
   }
 
   async #deliver(batch: Waiting<Item, Result>[]): Promise<void> {
-    let rest = batch
-    for (let attempt = 0; rest.length > 0; attempt++) {
-      try {
-        const results = await this.#send(rest.map((waiting) => waiting.item))
-        rest.forEach((waiting, index) => {
-          waiting.resolve(results[index] as Result)
-        })
-        return
-      } catch (error) {
-        if (!this.#options.isTransient(error)) return this.#deliverEach(rest, error)
-        rest = this.#keepPatient(rest, { attempt, error })
-        if (rest.length > 0) await this.#options.wait(Math.min(RETRY_DELAY_MS * 2 ** attempt, RETRY_DELAY_MS_MAX))
-      }
+    try {
+      const results = await this.#send(batch.map((waiting) => waiting.item))
+      this.#lostInARow = 0
+      batch.forEach((waiting, index) => {
+        waiting.resolve(results[index] as Result)
+      })
+    } catch (error) {
+      if (!this.#options.isTransient(error)) return this.#deliverEach(batch, error)
+      this.#queueAgain(batch, error)
+      if (this.#waiting.length === 0) return
+      await this.#options.wait(Math.min(RETRY_DELAY_MS * 2 ** this.#lostInARow++, RETRY_DELAY_MS_MAX))
     }
   }
 
-  /** Fails the items that were sent often enough, and returns the others. */
-  #keepPatient(
-    batch: Waiting<Item, Result>[],
-    { attempt, error }: { attempt: number; error: unknown },
-  ): Waiting<Item, Result>[] {
-    return batch.filter(({ item, reject }) => {
-      const patient = attempt < this.#options.retriesMax(item)
-      if (!patient) reject(error)
-      return patient
+  /** Puts items back before all others, which leave with them; those that were sent often enough fail. */
+  #queueAgain(batch: Waiting<Item, Result>[], error: unknown): void {
+    const patient = batch.filter((waiting) => {
+      if (waiting.failures++ < this.#options.retriesMax(waiting.item)) return true
+      waiting.reject(error)
+      return false
     })
+    this.#waiting.unshift(...patient)
   }
 
   /** One item that the database refuses must not take its neighbours with it. */

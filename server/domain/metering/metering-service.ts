@@ -22,7 +22,7 @@ import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Meteri
 import { refusal } from './refusal.ts'
 
 const BATCH_ITEMS_MAX = 512
-/** With waits that grow to one second: about 4 s for an admission, 30 s for a settlement whose client is waiting. */
+/** With waits that grow to one second: 4 to 7 s for an admission, 30 s for a settlement whose client is waiting. */
 const ADMIT_RETRIES_MAX = 7
 const SETTLE_RETRIES_MAX = 34
 

@@ -69,6 +69,21 @@ describe('group commit', () => {
     await commit.drained()
   })
 
+  test('what arrives while a batch is sent again joins it, and gives up by its own patience', async () => {
+    const outage = new GroupCommit<string, string>(() => Promise.reject(new Transient('connection lost')), {
+      batchItemsMax: 4,
+      retriesMax: (item) => (item === 'patient' ? 1_000 : 2),
+      isTransient: (error) => error instanceof Transient,
+      wait: () => new Promise((resolve) => setImmediate(resolve)),
+    })
+    let patientFailed = false
+    const patient = outage.submit('patient').catch(() => (patientFailed = true))
+    await expect(outage.submit('hasty')).rejects.toThrow('connection lost')
+    await expect(outage.submit('hasty')).rejects.toThrow('connection lost')
+    expect(patientFailed).toBe(false)
+    await patient
+  })
+
   test('an item that the database refuses fails alone', async () => {
     const { commit } = createCommit(async (items) => {
       if (items.includes(13)) throw new Error('refused')
