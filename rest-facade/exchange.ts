@@ -3,6 +3,8 @@ import type { Caller, RequestContext } from '../server/domain/auth/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
 import type { Services } from '../server/domain/services.ts'
+import type { ContentEncoding } from './content-encoding.ts'
+import { endBody } from './response-body.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -19,6 +21,8 @@ export class Exchange {
   readonly rawBody: Buffer
   /** Set under an idempotency key: then the answer is held back until it is kept, and goes on when the client leaves. */
   run: IdempotentRun | null = null
+  /** How the body is compressed; null: not at all. */
+  encoding: ContentEncoding | null = null
   #held: Buffer | undefined
   #abort: AbortController | undefined
   /** Never aborts. */
@@ -117,11 +121,11 @@ export class Exchange {
   }
 
   sendHeld(): void {
-    if (this.#held !== undefined) this.response.end(this.#held)
+    if (this.#held !== undefined) endBody(this, this.#held)
   }
 
   #send(body: Buffer): void {
-    if (this.run === null) this.response.end(body)
+    if (this.run === null) endBody(this, body)
     else this.#held = body
   }
 }

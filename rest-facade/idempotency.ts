@@ -4,6 +4,7 @@ import type { AnswerToKeep } from '../server/domain/idempotency/idempotent-run.t
 import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'
 import type { Exchange } from './exchange.ts'
 import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
+import { endBody } from './response-body.ts'
 import { writeChunks } from './write-chunks.ts'
 
 /**
@@ -68,6 +69,6 @@ async function replay(exchange: Exchange, { status, headers, bytes, body, grant 
   exchange.setHeader('Idempotent-Replayed', 'true')
   response.statusCode = status
   if (status !== 204) exchange.setHeader('Content-Length', bytes)
-  if (Buffer.isBuffer(body)) response.end(body)
+  if (Buffer.isBuffer(body)) endBody(exchange, body)
   else await writeChunks(exchange, body)
 }

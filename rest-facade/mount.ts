@@ -4,6 +4,7 @@ import type { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
 import { readRequestBody } from './body.ts'
+import { acceptedEncoding } from './content-encoding.ts'
 import { identify } from './credentials.ts'
 import { toDomainError, toRestError } from './errors.ts'
 import { Exchange } from './exchange.ts'
@@ -77,6 +78,10 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
 }
 
 function handle(route: Route, exchange: Exchange): Promise<void> {
+  if (route.compressed === true) {
+    exchange.encoding = acceptedEncoding(exchange.header('accept-encoding'))
+    exchange.setHeader('Vary', 'Accept-Encoding')
+  }
   if (route.idempotent === undefined) return route.handler(exchange)
   return serveIdempotently(exchange, () => route.handler(exchange))
 }

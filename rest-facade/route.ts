@@ -17,6 +17,8 @@ export interface Route {
   body?: { kind: 'json' | 'raw'; limitBytes: number }
   /** An `Idempotency-Key` makes repeats get the first answer; absent: the header means nothing. */
   idempotent?: true
+  /** Answers are compressed for clients that ask for it; worth it only for large ones. */
+  compressed?: true
   /** One line for the OpenAPI document. */
   summary: string
   /** Body or query schema, for the OpenAPI document; the handler parses with the same one. */

@@ -1,27 +1,32 @@
-import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import type { Exchange } from './exchange.ts'
+import { openBody } from './response-body.ts'
 
 /** Sends chunks as they come, no faster than the client reads, and leaves the iteration when the client is gone. */
-export async function writeChunks({ response, run }: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+export async function writeChunks(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const { response, run } = exchange
+  let body: Writable | undefined
   for await (const chunk of chunks) {
     if (!response.destroyed) {
-      if (!response.write(chunk)) await drained(response)
+      body ??= openBody(exchange)
+      if (!body.write(chunk)) await drained(body)
     } else if (run === null) break
     // Under an idempotency key the rest is read all the same, for whoever repeats the request.
   }
-  response.end()
+  const end = body ?? response
+  if (!end.destroyed) end.end()
 }
 
 /** Resolves when there is room again, or when nobody is left to write to. */
-function drained(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return Promise.resolve()
+function drained(body: Writable): Promise<void> {
+  if (body.destroyed) return Promise.resolve()
   return new Promise((resolve) => {
     const proceed = (): void => {
-      response.off('drain', proceed)
-      response.off('close', proceed)
+      body.off('drain', proceed)
+      body.off('close', proceed)
       resolve()
     }
-    response.once('drain', proceed)
-    response.once('close', proceed)
+    body.once('drain', proceed)
+    body.once('close', proceed)
   })
 }

@@ -12,6 +12,7 @@ export const proxyRpcRoute: Route = {
   path: '/crypto/rpc/:network',
   access: 'inference',
   idempotent: true,
+  compressed: true,
   body: { kind: 'raw', limitBytes: RPC_BODY_BYTES_MAX },
   summary: 'Call a blockchain node by JSON-RPC 2.0, single or batch',
   async handler(exchange) {

@@ -141,6 +141,55 @@ test('a client that leaves in the middle of a large answer is charged, and the n
   await expect.poll(() => node.calls[0]?.aborted).toBe(true)
 })
 
+describe.each(['gzip', 'br'])('with Accept-Encoding: %s', (encoding) => {
+  const asked = { 'accept-encoding': encoding }
+
+  test('a large answer comes compressed, with the same bytes inside', async () => {
+    node.failNext({ kind: 'huge', bytes: 3_000_000 })
+    const response = await post('ethereum-mainnet', CHAIN_ID, asked)
+    expect(response.headers.get('content-encoding')).toBe(encoding)
+    expect(response.headers.get('vary')).toBe('Accept-Encoding')
+    expect(await response.text()).toBe(`{"jsonrpc":"2.0","id":1,"result":"${'a'.repeat(3_000_000)}"}`)
+    expect(ends()).toEqual([12_500n])
+  })
+
+  test('so does a middling one, with its length; a small one comes as it is', async () => {
+    node.results.set('eth_getLogs', `"${'a'.repeat(20_000)}"`)
+    const middling = await post('ethereum-mainnet', '{"id":1,"method":"eth_getLogs"}', asked)
+    expect(middling.headers.get('content-encoding')).toBe(encoding)
+    expect(Number(middling.headers.get('content-length'))).toBeLessThan(1_000)
+    expect((await middling.text()).length).toBe(20_036)
+    const small = await post('ethereum-mainnet', CHAIN_ID, asked)
+    expect([small.headers.has('content-encoding'), await small.text()]).toEqual([
+      false,
+      '{"jsonrpc":"2.0","id":1,"result":"0x1"}',
+    ])
+  })
+
+  test('a client that leaves is charged, and the node is let go', async () => {
+    node.failNext({ kind: 'huge', bytes: 2_000_000_000 })
+    const client = new AbortController()
+    const response = await fetch(`${rest.baseUrl}/crypto/rpc/ethereum-mainnet`, {
+      method: 'POST',
+      body: CHAIN_ID,
+      headers: { authorization: 'Bearer key', ...asked },
+      signal: client.signal,
+    })
+    expect(response.status).toBe(200)
+    client.abort()
+    await expect.poll(() => ends()).toEqual([12_500n])
+    await expect.poll(() => node.calls[0]?.aborted).toBe(true)
+  })
+
+  test('an answer that breaks off does not end as if it were complete', async () => {
+    node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
+    node.failNext({ kind: 'truncate' })
+    const response = await post('ethereum-mainnet', '{"id":1,"method":"eth_getLogs"}', asked)
+    await expect(response.text()).rejects.toThrow()
+    expect(ends()).toEqual(['released'])
+  })
+})
+
 test('an answer that breaks off ends in a cut connection, not in a complete answer', async () => {
   node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
   node.failNext({ kind: 'truncate' })
