@@ -1,8 +1,10 @@
+import { collectBuffersEarly } from './app/buffer-collection.ts'
 import { createApp } from './app/create-app.ts'
 import { createFirstAccount } from './app/first-start.ts'
 import { describeStartFailure } from './app/start-failure.ts'
 import { loadConfig } from './config/config.ts'
 
+collectBuffersEarly()
 try {
   const config = await loadConfig()
   const app = await createApp(config)
