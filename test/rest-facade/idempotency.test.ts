@@ -11,7 +11,9 @@ beforeAll(async () => {
   node = await startRpcNode()
   const upstreams = [{ url: node.url, timeoutSeconds: 5 }]
   server = await startTestApp({
-    file: { rpc: { publicNodes: false, networks: { 'ethereum-mainnet': { upstreams }, 'solana-mainnet': { upstreams } } } },
+    file: {
+      rpc: { publicNodes: false, networks: { 'ethereum-mainnet': { upstreams }, 'solana-mainnet': { upstreams } } },
+    },
   })
   caller = await server.createAccount()
 })
@@ -24,7 +26,8 @@ beforeEach(() => {
   node.calls.length = 0
 })
 
-const BALANCE = '{"jsonrpc":"2.0","id":9007199254740993,"method":"getBalance","params":["11111111111111111111111111111111"]}'
+const BALANCE =
+  '{"jsonrpc":"2.0","id":9007199254740993,"method":"getBalance","params":["11111111111111111111111111111111"]}'
 
 interface Sent {
   network?: string

@@ -3,8 +3,8 @@ import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { dashed } from '../ids.ts'
 import type { Log } from '../log.ts'
-import type { LateMetering } from '../metering/metered-request.ts'
-import type { RateGrant, RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
+import type { LateCharge, LateMetering } from '../metering/metered-request.ts'
+import type { RateGrant, RateLimiter } from '../rate-limits/rate-plan.ts'
 import type { BodyVault } from './body-vault.ts'
 import { KEPT_BYTES_MAX, readBody } from './body-writer.ts'
 import { fingerprintOf, parseIdempotencyKey } from './idempotency-key.ts'
@@ -126,7 +126,7 @@ export class IdempotencyService {
     }
   }
 
-  /** Undefined when the request is this process's to execute, else a record with an answer, which may be uncharged yet. */
+  /** Undefined when the request is this process's to execute, else a record with an answer: its own to charge, or over. */
   async #claimOrFind(context: RequestContext, claim: Claim): Promise<IdempotencyRecord | undefined> {
     const { records, processId, wait, waitMsMax } = this.#deps
     let waitedMs = 0
@@ -142,8 +142,8 @@ export class IdempotencyService {
       if (seen.state === 'done') return seen
       // This process leads the key, so a record of its own that is not over was given up.
       if (!seen.alive || seen.processId === processId) {
-        if (seen.state === 'answered') return seen
-        if (await records.takeOver(seen, claim)) return undefined
+        if (seen.state === 'in_progress' && (await records.takeOver(seen, claim))) return undefined
+        if (seen.state === 'answered' && (await records.adopt(seen, processId))) return { ...seen, processId }
         continue
       }
       if (waitedMs >= waitMsMax) throw takesTooLong()
@@ -156,39 +156,31 @@ export class IdempotencyService {
   async #replay(context: RequestContext, record: IdempotencyRecord): Promise<Begun> {
     const { answer } = record
     if (answer === null || answer.body.kind === 'dropped') throw tooLargeToKeep()
-    const grant = answer.price === null ? null : await this.#admit(context, answer.price.ratePlan)
-    if (record.state === 'answered' && answer.price !== null && grant !== null) {
-      await this.#chargeLate(context, record, { price: answer.price, grant })
-    }
+    const { status, headers, price } = answer
+    const grant = price === null ? null : await this.#admit(context, record, price)
     const body = readBody(record, answer.body, this.#deps)
-    return {
-      kind: 'replay',
-      replay: { status: answer.status, headers: answer.headers, bytes: answer.body.bytes, body, grant },
-    }
+    return { kind: 'replay', replay: { status, headers, bytes: answer.body.bytes, body, grant } }
   }
 
-  /** A repeat is a request of the same kind that costs nothing. */
-  #admit({ caller }: RequestContext, plan: RatePlan): Promise<RateGrant> {
-    return this.#deps.rateLimiter.admit({ ...plan, apiKeyId: caller.keyId, tokens: null, credits: null })
-  }
-
-  async #chargeLate(
-    context: RequestContext,
-    record: IdempotencyRecord,
-    { price, grant }: { price: AnswerPrice; grant: RateGrant },
-  ): Promise<void> {
-    const { records, metering, processId } = this.#deps
-    if (!(await records.adopt(record, processId))) throw takesTooLong()
-    const run = { ...record, processId }
+  /** A repeat is a request of the same kind that costs nothing; it makes up for the charge that the first one owes. */
+  async #admit(context: RequestContext, record: IdempotencyRecord, price: AnswerPrice): Promise<RateGrant> {
+    const { records, rateLimiter } = this.#deps
+    const plan = { ...price.ratePlan, apiKeyId: context.caller.keyId, tokens: null, credits: null }
+    if (record.state === 'done') return rateLimiter.admit(plan)
     try {
-      if (!(await records.isSettled(run, price.admittedAt))) {
-        await metering.settleLate({ context, requestId: run.requestId, grant, ...price })
-      }
+      const grant = await rateLimiter.admit(plan)
+      await this.#chargeLate({ context, requestId: record.requestId, grant, ...price }, record)
+      return grant
     } catch (error) {
-      await records.disown(run).catch(() => this.#unwritten.push(() => records.disown(run)))
+      await records.disown(record).catch(() => this.#unwritten.push(() => records.disown(record)))
       throw error
     }
-    await records.finish(run, null)
+  }
+
+  async #chargeLate(charge: LateCharge, record: IdempotencyRecord): Promise<void> {
+    const { records, metering } = this.#deps
+    if (!(await records.isSettled(record, charge.admittedAt))) await metering.settleLate(charge)
+    await records.finish(record, null)
   }
 
   #run(claim: Claim, ended: () => void): IdempotentRun {

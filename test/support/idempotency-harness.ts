@@ -1,0 +1,148 @@
+import type { Kysely } from 'kysely'
+import { proxyRpcRoute } from '../../rest-facade/rpc/proxy-rpc.ts'
+import type { Database } from '../../server/db/schema.ts'
+import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { Clock } from '../../server/domain/clock.ts'
+import { createIdSource } from '../../server/domain/ids.ts'
+import { BodyVault } from '../../server/domain/idempotency/body-vault.ts'
+import { IdempotencyRepository } from '../../server/domain/idempotency/idempotency-repository.ts'
+import { IdempotencyService } from '../../server/domain/idempotency/idempotency-service.ts'
+import type { Metering } from '../../server/domain/metering/metered-request.ts'
+import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
+import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
+import { MethodTable } from '../../server/domain/rpc/method-table.ts'
+import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
+import { NodeRouter } from '../../server/domain/rpc/node-router.ts'
+import { RpcService } from '../../server/domain/rpc/rpc-service.ts'
+import { NodeSender } from '../../server/domain/rpc/single-sender.ts'
+import { createCircuitBreaker } from '../../server/upstream/inference/circuit-breaker.ts'
+import { createRpcNodes } from '../../server/upstream/rpc/rpc-node-client.ts'
+import { createMoneyHarness } from './money-harness.ts'
+import { createRecordingLog } from './recording-log.ts'
+import { startRestHarness } from './rest-harness.ts'
+
+/** Between any two of them a process may die. */
+export const STEPS = ['claimed', 'admitted', 'called', 'answered', 'settled'] as const
+export type Step = (typeof STEPS)[number]
+
+export interface ProcessOptions {
+  db: Kysely<Database>
+  clock: Clock
+  nodeUrl: string
+  /** Right after this step the process stands still until it is resumed, if ever. */
+  stopAfter?: Step
+  waitMsMax?: number
+  keptBytesMax?: number
+}
+
+/** One server process with the JSON-RPC route, idempotency and the money path on a shared database. */
+export async function startIdempotentProcess(caller: KeyCaller, options: ProcessOptions) {
+  const { db, clock, nodeUrl, waitMsMax = 10_000, keptBytesMax } = options
+  const money = createMoneyHarness(db, clock)
+  const log = createRecordingLog()
+  const halt = createHalt(options.stopAfter)
+  const nodes = createRpcNodes({ 'ethereum-mainnet': { upstreams: [{ url: nodeUrl }] } })
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log })
+  const ratePlans = new RatePlans(LimitTable.parse({}))
+  const rpc = new RpcService({
+    metering: haltingMetering(money.metering, halt.pass),
+    ratePlans,
+    networks: createNetworkTable('robinhood'),
+    methods: new MethodTable(),
+    nodes: router,
+    singles: new NodeSender(router),
+    clock,
+    pricePerCreditNanoUsd: 625n,
+  })
+  const idempotency = new IdempotencyService({
+    records: new HaltingRecords(db, halt.pass),
+    metering: money.metering,
+    rateLimiter: money.rateLimiter,
+    vault: new BodyVault('pepper'),
+    clock,
+    processId: money.processId,
+    wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+    waitMsMax,
+    ...(keptBytesMax === undefined ? {} : { keptBytesMax }),
+    log,
+  })
+  const services = { rpc, idempotency, ledger: money.ledger, ratePlans, ids: createIdSource(clock), clock, log }
+  const rest = await startRestHarness([proxyRpcRoute], { caller, ...services })
+  await money.holds.heartbeat(money.processId)
+  return {
+    money,
+    idempotency,
+    log,
+    reached: halt.reached,
+    resume: halt.resume,
+    post: (key: string, body: string): Promise<Response> =>
+      fetch(`${rest.baseUrl}/crypto/rpc/ethereum-mainnet`, {
+        method: 'POST',
+        body,
+        headers: { authorization: 'Bearer key', 'idempotency-key': key },
+      }),
+    /** Its lease is gone, as 30 s after its last heartbeat. */
+    die: () => db.deleteFrom('processes').where('process_id', '=', money.processId).execute(),
+    async [Symbol.asyncDispose]() {
+      await rest[Symbol.asyncDispose]()
+      await Promise.all([...nodes.values()].flat().map((node) => node.close()))
+    },
+  }
+}
+
+export type IdempotentProcess = Awaited<ReturnType<typeof startIdempotentProcess>>
+
+type Pass = (step: Step) => Promise<void>
+
+function createHalt(stopAfter: Step | undefined): { pass: Pass; reached: Promise<void>; resume: () => void } {
+  const reached = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const pass = async (step: Step): Promise<void> => {
+    if (step !== stopAfter) return
+    reached.resolve()
+    await gate.promise
+  }
+  return { pass, reached: reached.promise, resume: gate.resolve }
+}
+
+class HaltingRecords extends IdempotencyRepository {
+  readonly #pass: Pass
+
+  constructor(db: Kysely<Database>, pass: Pass) {
+    super(db)
+    this.#pass = pass
+  }
+
+  override async insert(...args: Parameters<IdempotencyRepository['insert']>): Promise<boolean> {
+    const inserted = await super.insert(...args)
+    await this.#pass('claimed')
+    return inserted
+  }
+
+  override async answered(...args: Parameters<IdempotencyRepository['answered']>): Promise<boolean> {
+    await this.#pass('called')
+    const kept = await super.answered(...args)
+    await this.#pass('answered')
+    return kept
+  }
+}
+
+function haltingMetering(metering: Metering, pass: Pass): Metering {
+  return {
+    async open(request) {
+      const metered = await metering.open(request)
+      await pass('admitted')
+      return {
+        hold: metered.hold,
+        grant: metered.grant,
+        extend: (byNanoUsd) => metered.extend(byNanoUsd),
+        release: () => metered.release(),
+        async settle(...args) {
+          const receipt = await metered.settle(...args)
+          await pass('settled')
+          return receipt
+        },
+      }
+    },
+  }
+}
