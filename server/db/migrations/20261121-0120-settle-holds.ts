@@ -25,14 +25,15 @@ const USAGE_LINE = sql`create type usage_line as (type text, units numeric, amou
 
 /**
  * Ends a batch of holds: each becomes one charge of its true cost and a release of the rest, with its ledger transfer,
- * its usage event, the key's period and the daily roll-up, all in this one transaction. A hold is deleted by the
- * settlement that charges it, so a repeat finds none and charges nothing: it answers `settled_before` when the usage
- * stands and `lost` when the hold was released by a sweeper.
+ * its usage event, the key's period and the daily roll-up, all in this one transaction. A request whose usage stands
+ * for the day is never charged again: its settlement answers `settled_before`, and a second hold under its id, made to
+ * finish the work of a dead process, is released. A hold that a sweeper released answers `lost`.
  */
 const SETTLE_HOLDS = sql`create function settle_holds(items json)
 returns table (ordinal bigint, outcome text, charged_nano bigint, balance_after_nano bigint)
 language plpgsql
-set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
@@ -42,15 +43,18 @@ begin
 
   return query
   with item as materialized (
-    select * from rows from (json_populate_recordset(null::settlement, items)) with ordinality
-  ), gone as (
-    delete from holds h using item i where h.account_id = i.account_id and h.request_id = i.request_id
-    returning h.account_id, h.request_id, h.key_id, h.currency, h.amount_nano, h.day, h.admitted_at
+    select i.*, (
+      select u.charge_nano from usage_events u
+      where u.account_id = i.account_id and u.day = i.day and u.request_id = i.request_id
+    ) as charged_before_nano
+    from rows from (json_populate_recordset(null::settlement, items)) with ordinality i
   ), ended as (
-    select i.ordinality, g.account_id, g.request_id, g.key_id, g.currency, g.amount_nano, g.day, g.admitted_at,
-      least(i.charge_nano, g.amount_nano) as charge_nano, i.transfer_id, i.sku, i.model_name, i.model_type, i.unit_type,
+    delete from holds h using item i where h.account_id = i.account_id and h.request_id = i.request_id
+    returning i.ordinality, h.account_id, h.request_id, h.key_id, h.currency, h.amount_nano, h.day, h.admitted_at,
+      case when i.charged_before_nano is null then least(i.charge_nano, h.amount_nano) else 0 end as charge_nano,
+      case when i.charged_before_nano is null then i.sku end as sku,
+      i.charged_before_nano, i.transfer_id, i.model_name, i.model_type, i.unit_type,
       i.lines, i.outcome, i.estimated, i.upstream_id, i.retries, i.duration_ms, i.settled_at
-    from item i join gone g using (account_id, request_id)
   ), chained as (
     select e.*,
       b.balance_nano - sum(e.charge_nano) over running as balance_after_nano,
@@ -110,18 +114,15 @@ begin
     on conflict (account_id, day, key_id, sku, line_type, currency) do update set
       requests = d.requests + excluded.requests, units = d.units + excluded.units, amount_nano = d.amount_nano + excluded.amount_nano
   )
-  select i.ordinality,
-    case
-      when c.request_id is not null then 'settled'
-      when u.request_id is not null then 'settled_before'
-      else 'lost'
-    end,
-    coalesce(c.charge_nano, u.charge_nano, 0),
-    coalesce(c.balance_after_nano, b.balance_nano)::bigint
+  select c.ordinality, case when c.charged_before_nano is null then 'settled' else 'settled_before' end,
+    coalesce(c.charged_before_nano, c.charge_nano), c.balance_after_nano::bigint
+  from chained c
+  union all
+  select i.ordinality, case when i.charged_before_nano is null then 'lost' else 'settled_before' end,
+    coalesce(i.charged_before_nano, 0), b.balance_nano
   from item i
-  left join chained c on c.ordinality = i.ordinality
-  left join usage_events u on u.account_id = i.account_id and u.day = i.day and u.request_id = i.request_id
-  left join balances b on b.account_id = i.account_id and b.currency = i.currency;
+  left join balances b on b.account_id = i.account_id and b.currency = i.currency
+  where i.ordinality not in (select e.ordinality from ended e);
 end
 $$`
 

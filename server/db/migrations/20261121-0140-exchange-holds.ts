@@ -7,7 +7,8 @@ import { type Kysely, sql } from 'kysely'
 const EXCHANGE_HOLDS = sql`create function exchange_holds(settlements json, admissions json)
 returns table (settled boolean, ordinal bigint, outcome text, currency text, first_nano bigint, second_nano bigint)
 language plpgsql
-set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
