@@ -25,6 +25,8 @@ const USAGE = `npm run bench -- <${Object.keys(SCENARIOS).join('|')}|all> [optio
   --rounds <n>       turns of each contender (default 5)
   --requests <n>     requests of each contender in a turn (default 3000)
   --connections <n>  requests at a time (default 16)
+  --rate <n>         requests a second, the same for each contender; else as many as it answers
+  --profile <folder> writes a CPU profile of Sluice (chat, stream, rpc); its figures are then no results
   --json             one JSON object instead of tables
 
 docs/benchmarks.md says what the figures mean.`
@@ -36,6 +38,8 @@ const { values, positionals } = parseArgs({
     requests: { type: 'string', default: '3000' },
     connections: { type: 'string', default: '16' },
     json: { type: 'boolean', default: false },
+    rate: { type: 'string' },
+    profile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -83,6 +87,8 @@ async function runScenario(name: string): Promise<Report> {
       requests: Number(values.requests),
       warmUpRequests: Number(values.requests),
       connections: Number(values.connections),
+      requestsPerSecond: values.rate === undefined ? undefined : Number(values.rate),
+      profileFolder: values.profile,
     })
   } finally {
     clearTimeout(timer)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { parseArgs } from 'node:util'
 
-/** A JSON-RPC node that knows one block number. */
+/** A JSON-RPC node that knows its chain and one block number. */
 const { values } = parseArgs({ options: { port: { type: 'string' } } })
 const ID = /"id"\s*:\s*(\d+|"[^"]*"|null)/
 
@@ -9,8 +9,9 @@ const server = createServer((request, response) => {
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
-    const id = ID.exec(Buffer.concat(parts).toString())?.[1] ?? 'null'
-    const body = `{"jsonrpc":"2.0","id":${id},"result":"0x1312d00"}`
+    const text = Buffer.concat(parts).toString()
+    const result = text.includes('"eth_chainId"') ? '0x1' : '0x1312d00'
+    const body = `{"jsonrpc":"2.0","id":${ID.exec(text)?.[1] ?? 'null'},"result":"${result}"}`
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
   })
 })

@@ -17,7 +17,7 @@ export interface LoadJob {
   requests: number
   connections: number
   /** Set: an open loop with this constant arrival rate; else every connection sends when its last answer is there. */
-  requestsPerSecond?: number
+  requestsPerSecond?: number | undefined
 }
 
 export interface LoadOutcome {

@@ -25,6 +25,8 @@ export interface RoundFigures {
 export interface RoundsOptions {
   load: LoadClient
   connections: number
+  /** Set: arrivals at this rate, alike for all, instead of as many as each can answer. */
+  requestsPerSecond?: number | undefined
   warmUpRequests: number
   requests: number
   rounds: number
@@ -35,13 +37,15 @@ export async function measureRounds(
   contenders: readonly Contender[],
   options: RoundsOptions,
 ): Promise<Map<string, RoundFigures[]>> {
-  const { load, connections, warmUpRequests, requests, rounds } = options
+  const { load, connections, warmUpRequests, requests, rounds, requestsPerSecond } = options
   const figures = new Map(contenders.map(({ name }) => [name, [] as RoundFigures[]]))
   for (const { target } of contenders) await load.run({ target, connections, requests: warmUpRequests })
   for (let round = 0; round < rounds; round++) {
     for (const contender of contenders) {
       const { target } = contender
-      const measured = await measureRound(contender, () => load.run({ target, connections, requests }))
+      const measured = await measureRound(contender, () =>
+        load.run({ target, connections, requests, requestsPerSecond }),
+      )
       figures.get(contender.name)?.push(measured)
     }
   }

@@ -7,5 +7,14 @@ export interface ScenarioOptions {
   /** Sent before the first turn, so that every server runs compiled code. */
   warmUpRequests: number
   connections: number
+  /** Set: arrivals at this rate, alike for all, instead of as many as each can answer. */
+  requestsPerSecond?: number | undefined
   load: LoadClient
+  profileFolder?: string | undefined
+}
+
+export function describeLoad({ connections, requestsPerSecond }: ScenarioOptions): string {
+  const arrivals =
+    requestsPerSecond === undefined ? 'each at its own pace' : `${requestsPerSecond} requests a second each`
+  return `${connections} connections, ${arrivals}`
 }

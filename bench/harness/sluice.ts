@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { REDIS_URL } from './redis-server.ts'
@@ -18,8 +18,8 @@ export interface SluiceOptions {
   /** Origins of what stands behind it. */
   provider: ServerProcess
   node?: ServerProcess
-  /** Further arguments for Node, such as those of its profiler. */
-  nodeArgs?: readonly string[]
+  /** Folder for a CPU profile of the server. */
+  profileFolder?: string | undefined
 }
 
 export const BENCH_MODEL = 'bench-model'
@@ -38,7 +38,7 @@ export async function startSluice(options: SluiceOptions): Promise<Sluice> {
     await writeFile(configPath, JSON.stringify(configOf(options)))
     const server = await startServerProcess({
       name: 'sluice',
-      args: () => [...(options.nodeArgs ?? []), join(ROOT, 'server/main.ts')],
+      args: () => [...profilerArgs(options.profileFolder), join(ROOT, 'server/main.ts')],
       env: {
         DATABASE_URL: options.databaseUrl,
         REDIS_URL,
@@ -61,6 +61,11 @@ export async function startSluice(options: SluiceOptions): Promise<Sluice> {
     await removeFolder()
     throw error
   }
+}
+
+/** Written when the server ends. The profiler costs CPU time of its own, so figures of such a run are no results. */
+function profilerArgs(folder: string | undefined): string[] {
+  return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`]
 }
 
 async function createAccount(server: ServerProcess): Promise<string> {

@@ -1,6 +1,6 @@
 import { judge, ratioOf, type Report, roundRows } from '../harness/report.ts'
 import { measureRounds } from '../harness/rounds.ts'
-import type { ScenarioOptions } from '../harness/scenario.ts'
+import { describeLoad, type ScenarioOptions } from '../harness/scenario.ts'
 import { setUpChat } from './contenders.ts'
 
 interface Budgets {
@@ -9,7 +9,7 @@ interface Budgets {
 }
 
 async function runChatCompletions(stream: boolean, budgets: Budgets, options: ScenarioOptions) {
-  await using stage = await setUpChat(stream)
+  await using stage = await setUpChat(stream, options.profileFolder)
   const { contenders, databaseSettings } = stage
   const figures = await measureRounds(contenders, options)
   const cpu = (name: string) => (figures.get(name) ?? []).map(({ cpuMsPerRequest }) => cpuMsPerRequest)
@@ -35,11 +35,11 @@ async function runChatCompletions(stream: boolean, budgets: Budgets, options: Sc
 /** Whole money path of a chat completion in JSON. */
 export async function runChat(options: ScenarioOptions): Promise<Report> {
   const found = await runChatCompletions(false, { bareProxy: 2.5, portkey: 1 / 3 }, options)
-  return { benchmark: 'chat', title: `chat completion, ${options.connections} connections`, ...found }
+  return { benchmark: 'chat', title: `chat completion, ${describeLoad(options)}`, ...found }
 }
 
 /** The same as server-sent events, 23 of them before the end mark. */
 export async function runStream(options: ScenarioOptions): Promise<Report> {
   const found = await runChatCompletions(true, { bareProxy: 1.6, portkey: 0.6 }, options)
-  return { benchmark: 'stream', title: `chat stream of 23 events, ${options.connections} connections`, ...found }
+  return { benchmark: 'stream', title: `chat stream of 23 events, ${describeLoad(options)}`, ...found }
 }

@@ -57,12 +57,12 @@ function portkeyTarget(portkey: ServerProcess, provider: ServerProcess, stream: 
   }
 }
 
-export async function setUpChat(stream: boolean): Promise<ChatStage> {
+export async function setUpChat(stream: boolean, profileFolder?: string): Promise<ChatStage> {
   const stack = new AsyncDisposableStack()
   try {
     const provider = stack.use(await startProvider())
     const database = stack.use(await createTemporaryDatabase())
-    const sluice = stack.use(await startSluice({ databaseUrl: database.url, provider }))
+    const sluice = stack.use(await startSluice({ databaseUrl: database.url, provider, profileFolder }))
     const bare = stack.use(await startBareProxy(provider))
     const portkey = stack.use(await startPortkey())
     const redis = await findRedisProcess()

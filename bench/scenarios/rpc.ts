@@ -3,7 +3,7 @@ import { findProcesses } from '../harness/process-figures.ts'
 import { findRedisProcess } from '../harness/redis-server.ts'
 import { judge, ratioOf, type Report, roundRows } from '../harness/report.ts'
 import { type Contender, measureRounds } from '../harness/rounds.ts'
-import type { ScenarioOptions } from '../harness/scenario.ts'
+import { describeLoad, type ScenarioOptions } from '../harness/scenario.ts'
 import { startBareProxy, startFakeNode, startProvider } from '../harness/servers.ts'
 import { BENCH_NETWORK, startSluice } from '../harness/sluice.ts'
 import { createTemporaryDatabase } from '../harness/temporary-database.ts'
@@ -19,7 +19,12 @@ export async function runRpc(options: ScenarioOptions): Promise<Report> {
   await using provider = await startProvider()
   await using node = await startFakeNode()
   await using database = await createTemporaryDatabase()
-  await using sluice = await startSluice({ databaseUrl: database.url, provider, node })
+  await using sluice = await startSluice({
+    databaseUrl: database.url,
+    provider,
+    node,
+    profileFolder: options.profileFolder,
+  })
   await using bare = await startBareProxy(node)
   const redis = await findRedisProcess()
   const sluiceTarget: Target = {
@@ -44,7 +49,7 @@ export async function runRpc(options: ScenarioOptions): Promise<Report> {
   const cpu = (name: string) => (figures.get(name) ?? []).map(({ cpuMsPerRequest }) => cpuMsPerRequest)
   return {
     benchmark: 'rpc',
-    title: `single eth_blockNumber, ${options.connections} connections`,
+    title: `single eth_blockNumber, ${describeLoad(options)}`,
     rows: roundRows(figures),
     verdicts: [
       judge('CPU of Sluice per request over the bare proxy', ratioOf(cpu('sluice'), cpu('bare proxy')), {
