@@ -1,4 +1,5 @@
-import type { Request, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parse } from 'node:querystring'
 import type { Caller, RequestContext } from '../server/domain/auth/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
@@ -8,10 +9,20 @@ import { endBody } from './response-body.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** One REST request being answered: what came in, who sent it, and how to answer. Handlers see nothing of Express but this. */
+/** What a request asks for, as its path and query say it. */
+export interface Target {
+  path: string
+  /** Values of the path's parameters; several for a splat. */
+  params: Readonly<Record<string, string | string[] | undefined>>
+  /** The query without its question mark. */
+  search: string
+}
+
+/** One REST request being answered: what came in, who sent it, and how to answer. Handlers see nothing of the HTTP framework but this. */
 export class Exchange {
-  readonly request: Request
-  readonly response: Response
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly target: Target
   readonly services: Services
   readonly requestId: string
   readonly caller: Caller | null
@@ -29,8 +40,9 @@ export class Exchange {
   #detached: AbortController | undefined
 
   constructor(parts: {
-    request: Request
-    response: Response
+    request: IncomingMessage
+    response: ServerResponse
+    target: Target
     services: Services
     requestId: string
     caller: Caller | null
@@ -39,6 +51,7 @@ export class Exchange {
   }) {
     this.request = parts.request
     this.response = parts.response
+    this.target = parts.target
     this.services = parts.services
     this.requestId = parts.requestId
     this.caller = parts.caller
@@ -72,12 +85,12 @@ export class Exchange {
 
   /** A path parameter. */
   param(name: string): string {
-    const value = this.request.params[name]
-    return typeof value === 'string' ? value : ''
+    const value = this.target.params[name]
+    return Array.isArray(value) ? value.join('/') : (value ?? '')
   }
 
   get query(): Record<string, unknown> {
-    return this.request.query
+    return parse(this.target.search)
   }
 
   header(name: string): string | undefined {

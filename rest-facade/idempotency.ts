@@ -14,12 +14,12 @@ import { writeChunks } from './write-chunks.ts'
 export async function serveIdempotently(exchange: Exchange, handle: () => Promise<void>): Promise<void> {
   const key = exchange.header('idempotency-key')
   if (key === undefined) return handle()
-  const { context, request, rawBody, services } = exchange
+  const { context, request, target, rawBody, services } = exchange
   const begun = await services.idempotency.begin({
     context,
     key,
-    method: request.method,
-    path: request.path,
+    method: request.method ?? '',
+    path: target.path,
     body: rawBody,
   })
   if (begun.kind === 'replay') return replay(exchange, begun.replay)

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, Request, Response } from 'express'
 import type { Caller } from '../server/domain/auth/caller.ts'
 import type { DomainError } from '../server/domain/errors.ts'
@@ -7,46 +8,76 @@ import { readRequestBody } from './body.ts'
 import { acceptedEncoding } from './content-encoding.ts'
 import { identify } from './credentials.ts'
 import { toDomainError, toRestError } from './errors.ts'
-import { Exchange } from './exchange.ts'
+import { DirectRoutes } from './direct-routes.ts'
+import { Exchange, type Target } from './exchange.ts'
 import { serveIdempotently } from './idempotency.ts'
 import type { Route } from './route.ts'
 
 const BASE_PATH = '/api/v1'
 const EMPTY = Buffer.alloc(0)
 
-/** Serves the table of routes below `/api/v1`, with one pipeline for all: identify, read, handle, answer. */
-export function mountRestFacade(app: Express, routes: readonly Route[], services: Services): void {
+/**
+ * Serves the table of routes below `/api/v1`, with one pipeline for all: identify, read, handle, answer. The returned
+ * listener serves the plain paths without Express, whose own part of a request costs more than finding a route does,
+ * and leaves every other request to it by answering false.
+ */
+export function mountRestFacade(
+  app: Express,
+  routes: readonly Route[],
+  services: Services,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
   const methods = new Map<string, string[]>()
   for (const route of routes) {
-    app[route.method](BASE_PATH + route.path, (request, response) => serve(route, { request, response, services }))
+    app[route.method](BASE_PATH + route.path, (request, response) =>
+      serve(route, incoming(request, response, services)),
+    )
     methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()])
   }
   for (const [path, allowed] of methods) {
     app.all(BASE_PATH + path, (request, response) => {
       response.setHeader('Allow', allowed.join(', '))
-      const exchange = begin({ request, response, services })
-      exchange.json(405, {
+      begin(incoming(request, response, services)).json(405, {
         error: `${request.method} is not served here; use ${allowed.join(' or ')}`,
         code: 'METHOD_NOT_ALLOWED',
       })
     })
   }
   app.use(BASE_PATH, (request: Request, response: Response) => {
-    begin({ request, response, services }).json(404, {
+    begin(incoming(request, response, services)).json(404, {
       error: `There is no ${request.method} ${BASE_PATH}${request.path}`,
       code: 'NOT_FOUND',
     })
   })
+  const direct = new DirectRoutes(BASE_PATH, routes)
+  return (request, response) => {
+    const found = direct.find(request)
+    if (found === undefined) return false
+    void serve(found.route, { request, response, services, target: found.target })
+    return true
+  }
 }
 
 interface Incoming {
-  request: Request
-  response: Response
+  request: IncomingMessage
+  response: ServerResponse
   services: Services
+  target: Target
+}
+
+function incoming(request: Request, response: Response, services: Services): Incoming {
+  const { originalUrl, params } = request
+  const query = originalUrl.indexOf('?')
+  const path = query < 0 ? originalUrl : originalUrl.slice(0, query)
+  return {
+    request,
+    response,
+    services,
+    target: { path, params, search: query < 0 ? '' : originalUrl.slice(query + 1) },
+  }
 }
 
 function begin(
-  { request, response, services }: Incoming,
+  { request, response, services, target }: Incoming,
   read: { caller: Caller | null; body: unknown; rawBody: Buffer; requestId?: string } = {
     caller: null,
     body: undefined,
@@ -56,7 +87,7 @@ function begin(
   const requestId = read.requestId ?? services.ids.requestId()
   response.setHeader('CF-RAY', requestId)
   response.setHeader(`x-${services.serviceName}-version`, services.version)
-  return new Exchange({ request, response, services, requestId, ...read })
+  return new Exchange({ request, response, services, target, requestId, ...read })
 }
 
 async function serve(route: Route, incoming: Incoming): Promise<void> {

@@ -10,9 +10,7 @@ export const getModelRoute: Route = {
   summary: 'Get one model',
   async handler(exchange) {
     const { catalogue, serviceName } = exchange.services
-    const segments: unknown = exchange.request.params['id']
-    const id = Array.isArray(segments) ? segments.join('/') : String(segments)
-    const model = catalogue.get(id, visiblePrivacy(exchange.caller))
+    const model = catalogue.get(exchange.param('id'), visiblePrivacy(exchange.caller))
     exchange.json(200, toModelBody(model, { serviceName, loadedAt: catalogue.loadedAt }))
   },
 }

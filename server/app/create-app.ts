@@ -42,7 +42,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
-  mountRestFacade(app, ROUTES, services)
+  const serveDirectly = mountRestFacade(app, ROUTES, services)
   mountHealth(app, readinessChecks(infrastructure), () => draining)
   app.use('/graphql', (request, response) => {
     // Express cuts the mount path off; the GraphQL server routes by the whole one.
@@ -51,7 +51,9 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   })
   app.use('/trpc', createTrpcMiddleware(services, config.secrets.operatorToken))
 
-  const server = createHttpServer(app)
+  const server = createHttpServer((request, response) => {
+    if (!serveDirectly(request, response)) app(request, response)
+  })
   server.on('upgrade', (request, socket, head) => {
     if (request.url?.split('?')[0] === '/graphql' && !draining) graphql.handleUpgrade(request, socket, head)
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
