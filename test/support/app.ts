@@ -27,6 +27,8 @@ export interface TestApp {
   baseUrl: string
   provider: ProviderServer
   database: TestDatabase
+  /** A further process on the same database; it is the caller's to close. */
+  startTwin: () => Promise<App>
   createAccount: (options?: { grantNanoUsd?: bigint; tier?: 'standard' | 'partner' | 'staff' }) => Promise<TestAccount>
   balanceNanoUsd: (accountId: string) => Promise<bigint>
   /** Fails when an invariant of the money path does not hold. */
@@ -123,6 +125,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     baseUrl: `${app.url}/api/v1`,
     provider,
     database,
+    startTwin: () => createApp(config, { db: database.db, ...options.overrides }),
     createAccount: async ({ grantNanoUsd = 1_000_000_000n, tier = 'staff' } = {}) => {
       const { account, adminKey } = await app.services.accounts.create({ name: 'test', tier, grantNanoUsd })
       return { accountId: account.id, adminKey }
