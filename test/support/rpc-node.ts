@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
 import { parseReference } from './json-reference.ts'
 
 /** What a node does in place of a proper answer to the next request. */
@@ -55,7 +56,10 @@ const RECORDED_RESULTS: readonly [string, string][] = [
   ['sendTransaction', '"5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"'],
 ]
 
-/** A JSON-RPC node of recorded answers with faults on demand. It keeps raw ids and answers notifications with nothing. */
+/**
+ * A JSON-RPC node of recorded answers with faults on demand. It keeps raw ids and answers notifications with nothing. A
+ * path that names a network, such as `/zksync-mainnet`, makes it a node of that network.
+ */
 export async function startRpcNode(): Promise<RpcNodeServer> {
   const calls: RecordedCall[] = []
   const results = new Map(RECORDED_RESULTS)
@@ -97,7 +101,7 @@ async function serve(request: IncomingMessage, { response, calls, results, fault
   if (fault?.kind === 'gate') await fault.until
   const reply = (text: string, status = 200, contentType = 'application/json') =>
     void response.writeHead(status, { 'content-type': contentType }).end(text)
-  const answer = answerTo(body, results, fault)
+  const answer = answerTo(body, new Map([...results, ...identityOf(call.path)]), fault)
   switch (fault?.kind) {
     case 'status':
       return reply(fault.body ?? 'key sk-secret is over its quota', fault.status, fault.contentType)
@@ -115,6 +119,18 @@ async function serve(request: IncomingMessage, { response, calls, results, fault
     default:
       return answer === '' ? reply('', 204) : reply(answer)
   }
+}
+
+const NETWORKS = createNetworkTable('robinhood')
+
+/** What the node says of its chain when its path names a network. */
+function identityOf(path: string): [string, string][] {
+  const network = NETWORKS.get(path.slice(1))
+  if (network === undefined) return []
+  const { family, chainId } = network
+  if (family === 'evm') return [['eth_chainId', `"0x${BigInt(chainId).toString(16)}"`]]
+  if (family === 'starknet') return [['starknet_chainId', `"0x${Buffer.from(chainId).toString('hex')}"`]]
+  return [['getGenesisHash', JSON.stringify(chainId)]]
 }
 
 function answerTo(body: string, results: ReadonlyMap<string, string>, fault: NodeFault | undefined): string {
