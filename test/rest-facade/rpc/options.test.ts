@@ -24,7 +24,7 @@ test('identical reads under way share a call, and each pays, where the operator 
   app.node.failNext({ kind: 'gate', until: gate.promise })
   const before = await app.server.balanceNanoUsd(app.account.accountId)
   const answers = [1, 2, 3].map((id) => app.post('ethereum-mainnet', call(id)))
-  const holds = () => app.server.database.db.selectFrom('holds').select('hold_id').execute()
+  const holds = () => app.server.database.db.selectFrom('holds').selectAll().execute()
   await expect.poll(holds).toHaveLength(3)
   gate.resolve()
   for (const [index, answer] of (await Promise.all(answers)).entries()) {
