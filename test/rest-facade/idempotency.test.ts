@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { App } from '../../server/app/create-app.ts'
 import { startTestApp, type TestAccount, type TestApp } from '../support/app.ts'
 import { createFakeClock } from '../support/fake-clock.ts'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   })
   twin = await server.startTwin()
   // Each process asks each node for its chain, and must not take the faults that are meant for callers.
-  await expect.poll(() => node.calls.length).toBe(4)
+  await vi.waitFor(() => expect(node.calls).toHaveLength(4))
 })
 afterAll(async () => {
   await twin.close()

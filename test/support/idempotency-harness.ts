@@ -31,6 +31,8 @@ export interface ProcessOptions {
   nodeUrl: string
   /** Right after this step the process stands still until it is resumed, if ever. */
   stopAfter?: Step
+  /** The first such write fails, as when the database is away. */
+  failOnce?: 'finish' | 'remove'
   waitMsMax?: number
   keptBytesMax?: number
 }
@@ -55,7 +57,7 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
     pricePerCreditNanoUsd: 625n,
   })
   const idempotency = new IdempotencyService({
-    records: new HaltingRecords(db, halt.pass),
+    records: new HaltingRecords(db, halt.pass, options.failOnce),
     metering: money.metering,
     rateLimiter: money.rateLimiter,
     vault: new BodyVault('pepper'),
@@ -107,10 +109,28 @@ function createHalt(stopAfter: Step | undefined): { pass: Pass; reached: Promise
 
 class HaltingRecords extends IdempotencyRepository {
   readonly #pass: Pass
+  #failing: ProcessOptions['failOnce']
 
-  constructor(db: Kysely<Database>, pass: Pass) {
+  constructor(db: Kysely<Database>, pass: Pass, failing: ProcessOptions['failOnce']) {
     super(db)
     this.#pass = pass
+    this.#failing = failing
+  }
+
+  override async finish(...args: Parameters<IdempotencyRepository['finish']>): Promise<void> {
+    this.#failOnce('finish')
+    await super.finish(...args)
+  }
+
+  override async remove(...args: Parameters<IdempotencyRepository['remove']>): Promise<void> {
+    this.#failOnce('remove')
+    await super.remove(...args)
+  }
+
+  #failOnce(write: 'finish' | 'remove'): void {
+    if (this.#failing !== write) return
+    this.#failing = undefined
+    throw new Error('the database is away')
   }
 
   override async insert(...args: Parameters<IdempotencyRepository['insert']>): Promise<boolean> {
