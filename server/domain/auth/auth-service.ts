@@ -11,6 +11,7 @@ import type { Caller, KeyCaller } from './caller.ts'
 const CACHE_AGE_MS_MAX = 5_000
 const CACHED_KEYS_MAX = 50_000
 const CACHED_UNKNOWN_KEYS_MAX = 5_000
+const REMEMBERED_HASHES_MAX = 5_000
 
 interface Lookup {
   /** Null: no such key, or revoked. */
@@ -37,6 +38,7 @@ export class AuthService {
   readonly #known = new LRUCache<string, Lookup>({ max: CACHED_KEYS_MAX })
   /** Apart from the known keys, so that guesses cannot push those out. */
   readonly #unknown = new LRUCache<string, Lookup>({ max: CACHED_UNKNOWN_KEYS_MAX })
+  readonly #hashes = new LRUCache<string, string>({ max: REMEMBERED_HASHES_MAX })
   readonly #loading = new Map<string, Promise<Lookup>>()
   readonly #revocationListeners = new Map<string, Set<KeyListener>>()
   readonly #changeListeners = new Map<string, Set<KeyListener>>()
@@ -49,8 +51,7 @@ export class AuthService {
 
   /** The caller that a Bearer secret stands for. Fails with `unauthenticated`. */
   async authenticateKey(secret: string): Promise<KeyCaller> {
-    if (parseApiKeySecret(secret) === undefined) throw authenticationFailed()
-    const hash = hashApiKeySecret(secret, this.#deps.pepper)
+    const hash = this.#hashOf(secret)
     const { caller } = this.#cached(hash) ?? (await this.#load(hash))
     if (caller === null) throw authenticationFailed()
     if (caller.expiresAt !== null && caller.expiresAt.getTime() <= this.#deps.clock.nowMs()) {
@@ -58,6 +59,16 @@ export class AuthService {
     }
     this.#deps.lastUsed.touch(caller)
     return caller
+  }
+
+  /** Hashing a key costs as much as the rest of a cached look-up; keys that proved well-formed are remembered here. */
+  #hashOf(secret: string): string {
+    const known = this.#hashes.get(secret)
+    if (known !== undefined) return known
+    if (parseApiKeySecret(secret) === undefined) throw authenticationFailed()
+    const hash = hashApiKeySecret(secret, this.#deps.pepper)
+    this.#hashes.set(secret, hash)
+    return hash
   }
 
   /** Fails with `admin_key_required` unless the caller is an ADMIN key. */

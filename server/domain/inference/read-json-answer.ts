@@ -20,12 +20,22 @@ export async function readJsonAnswer(response: ProviderResponse): Promise<Record
   }
   let value: unknown
   try {
-    value = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    value = JSON.parse(toText(chunks))
   } catch (cause) {
     throw brokenAnswer("The model provider's answer was cut off or garbled.", cause)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw brokenAnswer("The model provider's answer was no JSON object.")
+}
+
+/** Nearly every answer arrives in one piece, which needs no copy. */
+function toText(chunks: readonly Uint8Array[]): string {
+  const [only] = chunks
+  const bytes =
+    chunks.length === 1 && only !== undefined
+      ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+      : Buffer.concat(chunks)
+  return bytes.toString('utf8')
 }
 
 /** `upstream_failed`: nothing was charged. */

@@ -55,35 +55,23 @@ export interface SettleResult {
 export type MoneyItem = { kind: 'settle'; item: SettleItem } | { kind: 'admit'; item: AdmitItem }
 export type MoneyResult = { kind: 'settle'; result: SettleResult } | { kind: 'admit'; result: AdmitResult }
 
-const EXCHANGE = 'select * from exchange_holds($1::json, $2::json)'
+const EXCHANGE = 'select exchange_holds($1::json, $2::json) as results'
 
+/** What `exchange_holds` answers: per kind a list of rows, or null where there was no item; amounts as decimal text. */
+type SettledRow = [ordinal: number, outcome: SettleResult['outcome'], chargedNano: string, balanceNano: string | null]
+type AdmittedRow = [
+  ordinal: number,
+  outcome: AdmitOutcome,
+  usdNano: string | null,
+  diemNano: string,
+  currency: Currency | null,
+]
 interface ExchangeRow {
-  settled: boolean
-  ordinal: bigint
-  outcome: SettleResult['outcome'] | AdmitOutcome
-  currency: Currency | null
-  first_nano: bigint | null
-  second_nano: bigint | null
+  results: [settled: SettledRow[] | null, admitted: AdmittedRow[] | null]
 }
 
 function toJson(items: readonly MoneyItem[]): string {
   return JSON.stringify(items.map(({ item }) => item))
-}
-
-function toSettleResult(row: ExchangeRow): SettleResult {
-  const { outcome } = row
-  if (outcome !== 'settled' && outcome !== 'settled_before' && outcome !== 'lost') throw unknownOutcome(outcome)
-  return { outcome, chargedNano: row.first_nano ?? 0n, balanceAfterNano: row.second_nano ?? 0n }
-}
-
-function toAdmitResult(row: ExchangeRow): AdmitResult {
-  const { outcome } = row
-  if (outcome === 'settled' || outcome === 'settled_before' || outcome === 'lost') throw unknownOutcome(outcome)
-  return { outcome, currency: row.currency, usdNano: row.first_nano ?? 0n, diemNano: row.second_nano ?? 0n }
-}
-
-function unknownOutcome(outcome: string): Error {
-  return new Error(`the database answered with the outcome ${outcome} of another kind of item`)
 }
 
 /** The database side of the money path; every method is one call and one transaction. */
@@ -103,10 +91,14 @@ export class HoldRepository {
       CompiledQuery.raw(EXCHANGE, [toJson(settlements), toJson(admissions)]) as CompiledQuery<ExchangeRow>,
     )
     const results = new Map<MoneyItem | undefined, MoneyResult>()
-    for (const row of rows) {
-      const position = Number(row.ordinal) - 1
-      if (row.settled) results.set(settlements[position], { kind: 'settle', result: toSettleResult(row) })
-      else results.set(admissions[position], { kind: 'admit', result: toAdmitResult(row) })
+    const [settled, admitted] = rows[0]?.results ?? [null, null]
+    for (const [ordinal, outcome, chargedNano, balanceNano] of settled ?? []) {
+      const result = { outcome, chargedNano: BigInt(chargedNano), balanceAfterNano: BigInt(balanceNano ?? 0) }
+      results.set(settlements[ordinal - 1], { kind: 'settle', result })
+    }
+    for (const [ordinal, outcome, usdNano, diemNano, currency] of admitted ?? []) {
+      const result = { outcome, currency, usdNano: BigInt(usdNano ?? 0), diemNano: BigInt(diemNano) }
+      results.set(admissions[ordinal - 1], { kind: 'admit', result })
     }
     return items.map((item) => {
       const result = results.get(item)
