@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { Database } from '../../server/db/schema.ts'
 import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { auditAccount } from './audit.ts'
+import { lockBalance, untilBlocked } from './balance-lock.ts'
 import { REQUEST_KINDS, send } from './request.ts'
 import { runTraffic } from './traffic.ts'
 import { startChaosUpstream, untilReached, type UpstreamStage } from './upstream.ts'
@@ -77,28 +75,6 @@ class ServerRelay {
   #round(number: number): PromiseWithResolvers<void> {
     return (this.#rounds[number] ??= Promise.withResolvers())
   }
-}
-
-/** Holds the account's balance as another process would, until it is told to let go. */
-async function lockBalance(db: Kysely<Database>, accountId: string): Promise<() => Promise<void>> {
-  const release = Promise.withResolvers<void>()
-  const locked = Promise.withResolvers<void>()
-  const transaction = db.transaction().execute(async (trx) => {
-    await trx.selectFrom('balances').selectAll().where('account_id', '=', accountId).forUpdate().execute()
-    locked.resolve()
-    await release.promise
-  })
-  await locked.promise
-  return () => {
-    release.resolve()
-    return transaction
-  }
-}
-
-/** Resolves when a statement of the server waits for the lock. */
-async function untilBlocked(db: Kysely<Database>): Promise<void> {
-  const blocked = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await blocked.execute(db)).rows.length === 0) await sleep(10)
 }
 
 describe.runIf(hasEngine('postgres'))('a server that is killed in the middle of its work', () => {
