@@ -19,6 +19,8 @@ const SCENARIOS: Record<string, (options: ScenarioOptions) => Promise<Report>> =
 }
 const NEEDING_PEERS = new Set(['chat', 'stream'])
 const TIME_LIMIT_SECONDS = 300
+/** Until then a server runs code that its engine has not compiled yet. */
+const WARM_UP_REQUESTS_MIN = 6_000
 
 const USAGE = `npm run bench -- <${Object.keys(SCENARIOS).join('|')}|all> [options]
 
@@ -85,7 +87,7 @@ async function runScenario(name: string): Promise<Report> {
       load,
       rounds: Number(values.rounds),
       requests: Number(values.requests),
-      warmUpRequests: Number(values.requests),
+      warmUpRequests: Math.max(Number(values.requests), WARM_UP_REQUESTS_MIN),
       connections: Number(values.connections),
       requestsPerSecond: values.rate === undefined ? undefined : Number(values.rate),
       profileFolder: values.profile,
