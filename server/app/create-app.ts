@@ -10,6 +10,7 @@ import type { Services } from '../domain/services.ts'
 import { createServices } from './create-services.ts'
 import { drainHttp } from './drain.ts'
 import { mountHealth } from './health.ts'
+import { mountMetrics } from './metrics-endpoint.ts'
 import { createHttpServer } from './http-server.ts'
 import { createInfrastructure, type InfrastructureOverrides } from './infrastructure.ts'
 import { readinessChecks } from './readiness.ts'
@@ -43,6 +44,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   app.disable('x-powered-by')
   app.disable('etag')
   const serveDirectly = mountRestFacade(app, ROUTES, services)
+  mountMetrics(app, infrastructure.metrics, config.secrets.operatorToken)
   mountHealth(app, readinessChecks(infrastructure), () => draining)
   app.use('/graphql', (request, response) => {
     // Express cuts the mount path off; the GraphQL server routes by the whole one.

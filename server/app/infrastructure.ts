@@ -9,6 +9,7 @@ import type { Log } from '../domain/log.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
 import { createLog } from '../observability/log.ts'
+import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { createStores } from '../store/create-stores.ts'
 import { createProviders } from '../upstream/inference/create-providers.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -18,6 +19,7 @@ export interface Infrastructure {
   clock: Clock
   ids: IdSource
   log: Log
+  metrics: Metrics
   db: DatabaseHandle['db']
   windows: WindowStore
   pubSub: PubSub
@@ -41,13 +43,19 @@ export async function createInfrastructure(
 ): Promise<Infrastructure> {
   const clock = overrides.clock ?? systemClock
   const log = overrides.log ?? createLog(config.logLevel)
+  const metrics = createMetrics()
   const database =
     overrides.db === undefined ? await openDatabase(config, log) : { db: overrides.db, close: async () => {} }
-  const stores = await createStores({ redisUrl: config.redis?.url ?? null, log })
+  const stores = await createStores({
+    redisUrl: config.redis?.url ?? null,
+    log,
+    countRateStoreLoss: metrics.countRateStoreLoss,
+  })
   const providers = overrides.providers ?? createProviders(config.providers)
   return {
     clock,
     log,
+    metrics,
     ids: overrides.ids ?? createIdSource(clock),
     db: database.db,
     windows: stores.windows,

@@ -20,18 +20,20 @@ export interface StoreOptions {
   /** Null: everything stays in this process. */
   redisUrl: string | null
   log: Log
+  countRateStoreLoss: () => void
   /** Separates instances that share one Redis. */
   keyPrefix?: string
 }
 
-export async function createStores({ redisUrl, log, keyPrefix = 'sluice' }: StoreOptions): Promise<Stores> {
+export async function createStores(options: StoreOptions): Promise<Stores> {
+  const { redisUrl, log, countRateStoreLoss, keyPrefix = 'sluice' } = options
   if (redisUrl === null) return createMemoryStores(log)
   const [client, subscriber] = await Promise.all([createRedis(redisUrl, log), createRedis(redisUrl, log)])
   const windows = new FailoverWindowStore({
     shared: new RedisWindowStore({ client, keyPrefix }),
     local: new MemoryWindowStore(),
     log,
-    countLoss: () => {},
+    countLoss: countRateStoreLoss,
   })
   const pubSub = new RedisPubSub({ publisher: client, subscriber, log, keyPrefix })
   return {

@@ -86,9 +86,9 @@ export class HoldRepository {
   async exchange(items: readonly MoneyItem[]): Promise<MoneyResult[]> {
     const settlements = items.filter((item) => item.kind === 'settle')
     const admissions = items.filter((item) => item.kind === 'admit')
-    const { rows } = await this.#db.executeQuery(
+    const { rows } = await this.#db.executeQuery<ExchangeRow>(
       // Raw, because a template is compiled anew for each call, and this is the call of every request.
-      CompiledQuery.raw(EXCHANGE, [toJson(settlements), toJson(admissions)]) as CompiledQuery<ExchangeRow>,
+      CompiledQuery.raw(EXCHANGE, [toJson(settlements), toJson(admissions)]),
     )
     const results = new Map<MoneyItem | undefined, MoneyResult>()
     const [settled, admitted] = rows[0]?.results ?? [null, null]

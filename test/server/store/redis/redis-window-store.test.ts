@@ -14,7 +14,8 @@ describe.runIf(redisUrl !== null)('rate windows in Redis', () => {
     client = await createRedis(redisUrl ?? '', createRecordingLog())
   })
   afterAll(async () => {
-    for await (const keys of client.scanIterator({ MATCH: `${keyPrefix}*` })) await client.unlink(keys)
+    for await (const keys of client.scanIterator({ MATCH: `${keyPrefix}*` }))
+      if (keys.length > 0) await client.unlink(keys)
     closeRedis(client)
   })
 
