@@ -31,8 +31,8 @@ export interface ProcessOptions {
   nodeUrl: string
   /** Right after this step the process stands still until it is resumed, if ever. */
   stopAfter?: Step
-  /** The first such write fails, as when the database is away. */
-  failOnce?: 'finish' | 'remove'
+  /** The first such write fails as when the database is away; that of a claim or an answer only after it was done. */
+  failOnce?: 'insert' | 'answered' | 'finish' | 'remove'
   waitMsMax?: number
   keptBytesMax?: number
 }
@@ -127,7 +127,7 @@ class HaltingRecords extends IdempotencyRepository {
     await super.remove(...args)
   }
 
-  #failOnce(write: 'finish' | 'remove'): void {
+  #failOnce(write: ProcessOptions['failOnce']): void {
     if (this.#failing !== write) return
     this.#failing = undefined
     throw new Error('the database is away')
@@ -135,6 +135,7 @@ class HaltingRecords extends IdempotencyRepository {
 
   override async insert(...args: Parameters<IdempotencyRepository['insert']>): Promise<boolean> {
     const inserted = await super.insert(...args)
+    this.#failOnce('insert')
     await this.#pass('claimed')
     return inserted
   }
@@ -142,6 +143,7 @@ class HaltingRecords extends IdempotencyRepository {
   override async answered(...args: Parameters<IdempotencyRepository['answered']>): Promise<boolean> {
     await this.#pass('called')
     const kept = await super.answered(...args)
+    this.#failOnce('answered')
     await this.#pass('answered')
     return kept
   }

@@ -98,12 +98,8 @@ export class IdempotencyService {
 
   /** Repeats writes that failed, and forgets what is older than 24 hours; returns how many records went. */
   async maintain(): Promise<number> {
-    for (const write of this.#unwritten.splice(0)) {
-      await write().catch((error: unknown) => {
-        this.#unwritten.push(write)
-        throw error
-      })
-    }
+    const writes = this.#unwritten.splice(0)
+    await Promise.all(writes.map((write) => write().catch(() => this.#unwritten.push(write))))
     let deleted = 0
     for (;;) {
       const count = await this.#deps.records.deleteExpired(this.#deps.clock.now(), DELETED_AT_ONCE_MAX)
@@ -122,6 +118,8 @@ export class IdempotencyService {
       return replay
     } catch (error) {
       end()
+      // A claim whose answer got lost may stand; while this process lives, no other would take it over.
+      if (!(error instanceof DomainError)) this.#unwritten.push(() => this.#deps.records.remove(claim))
       throw error
     }
   }

@@ -31,7 +31,8 @@ export class IdempotentRun {
   readonly #id: RunId
   readonly #deps: IdempotentRunDependencies
   readonly #writer: BodyWriter
-  #state: 'in_progress' | 'answered' | 'done' = 'in_progress'
+  /** `keeping`: the answer is being written, and a failure leaves open whether it was. */
+  #state: 'in_progress' | 'keeping' | 'answered' | 'done' = 'in_progress'
   /** Something came after the answer was kept, such as white space at its end. */
   #trailed = false
 
@@ -43,7 +44,7 @@ export class IdempotentRun {
 
   /** An answer is kept already. */
   get isAnswered(): boolean {
-    return this.#state !== 'in_progress'
+    return this.#state === 'answered' || this.#state === 'done'
   }
 
   /** The next bytes of a body that streams. */
@@ -56,6 +57,7 @@ export class IdempotentRun {
   async answered({ status, headers, body, price }: AnswerToKeep): Promise<void> {
     if (body !== 'pieces') await this.#writer.write(body)
     const kept = await this.#writer.flush()
+    this.#state = 'keeping'
     // What is not kept cannot be recovered: then a crash before the charge leaves the answer unpaid.
     const state = price === null || kept.kind === 'dropped' ? 'done' : 'answered'
     if (!(await this.#deps.records.answered(this.#id, { status, headers, price, body: kept }, state))) {
@@ -70,7 +72,7 @@ export class IdempotentRun {
 
   /** The answer is complete and charged. One that was never kept is forgotten. */
   async finish(): Promise<void> {
-    if (this.#state === 'in_progress') return this.abandon()
+    if (!this.isAnswered) return this.abandon()
     if (this.#state === 'answered') {
       await this.#write(async () => {
         await this.#deps.records.finish(this.#id, this.#trailed ? await this.#writer.flush() : null)
@@ -83,8 +85,8 @@ export class IdempotentRun {
   /** The request failed: a repeat executes it anew, or only charges it when its answer is kept. */
   async abandon(): Promise<void> {
     const { records } = this.#deps
-    if (this.#state === 'in_progress') await this.#write(() => records.remove(this.#id))
-    if (this.#state === 'answered') await this.#write(() => records.disown(this.#id))
+    if (!this.isAnswered) await this.#write(() => records.remove(this.#id))
+    if (this.#state === 'keeping' || this.#state === 'answered') await this.#write(() => records.disown(this.#id))
     this.#deps.ended()
   }
 

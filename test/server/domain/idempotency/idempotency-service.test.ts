@@ -147,6 +147,27 @@ describe('an answer that is too large to keep', () => {
   })
 })
 
+describe('a database that wrote but did not say so', () => {
+  test('when it claimed a key leaves it free for others after the next maintenance', async () => {
+    await using first = await start({ failOnce: 'insert' })
+    await using second = await start()
+    expect((await first.post(key, CALL)).status).toBe(500)
+    expect(await stateOf()).toBe('in_progress')
+    await first.idempotency.maintain()
+    expect([(await second.post(key, CALL)).status, node.calls.length]).toEqual([200, 1])
+  })
+
+  test('when it kept an answer leaves it to the next one, who is charged for it', async () => {
+    await using first = await start({ failOnce: 'answered' })
+    await using second = await start()
+    expect((await first.post(key, CALL)).status).toBe(500)
+    expect((await first.money.ledger.balances(caller.accountId))[0]?.balanceNanoUsd).toBe(PRICE)
+    expect(await (await second.post(key, CALL)).text()).toBe(ANSWER)
+    expect((await first.money.ledger.balances(caller.accountId))[0]?.balanceNanoUsd).toBe(0n)
+    expect(node.calls).toHaveLength(1)
+  })
+})
+
 describe('maintenance', () => {
   test('records the end of a request whose record could not be written in time', async () => {
     await using process = await start({ failOnce: 'finish' })
