@@ -10,18 +10,25 @@ export interface Credential {
   remoteAddress: string
 }
 
-/** The caller that a credential stands for. Fails with `unauthenticated`, or `abuse_blocked` while its key or address is blocked. */
+/** The caller that a credential stands for. Fails with `unauthenticated`, or `abuse_blocked` while its key or, for a wrong one, its address is blocked. */
 export async function authenticate(credential: Credential, services: Services): Promise<KeyCaller> {
-  const { abuseGuard } = services
-  const address = `ip:${credential.remoteAddress}`
-  abuseGuard.assertNotBlocked(address)
+  const caller = await identify(credential, services)
+  services.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
+  return caller
+}
+
+async function identify(
+  { authorization, remoteAddress }: Credential,
+  { auth, abuseGuard }: Services,
+): Promise<KeyCaller> {
   try {
-    const caller = await services.auth.authenticateKey(readSecret(credential.authorization))
-    abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
-    return caller
+    return await auth.authenticateKey(readSecret(authorization))
   } catch (error) {
-    // Whoever guesses keys blocks only the address that guesses, never the owner of a key.
-    if (error instanceof DomainError && error.code === 'unauthenticated') abuseGuard.recordFailure(address)
+    // Whoever guesses keys blocks only wrong keys from his address, never the owner of a key behind the same address.
+    if (error instanceof DomainError && error.code === 'unauthenticated') {
+      abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
+      abuseGuard.recordFailure(`ip:${remoteAddress}`)
+    }
     throw error
   }
 }
