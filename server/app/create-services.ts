@@ -22,6 +22,7 @@ import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { refusalsInLog } from '../domain/rate-limits/refusal-log.ts'
 import type { Services } from '../domain/services.ts'
 import { withDeadline } from '../store/deadline.ts'
+import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
 import { createIdempotencyService } from './create-idempotency.ts'
 import { createInferenceServices } from './create-inference.ts'
 import { createRpcService } from './create-rpc.ts'
@@ -78,6 +79,7 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
     rpcNodes: rpc.inspector,
     idempotency,
   }
+  const usagePartitions = new UsagePartitionRepository(db)
   let stopMaintenance = (): void => {}
   return {
     services,
@@ -85,7 +87,11 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
       // Holds in a database that is ours alone are left from a process that was killed; no lease has to run out first.
       if (infrastructure.ownsDatabase) await money.sweeper.sweep(0)
       await Promise.all([money.sweeper.start(), money.balanceFeed.start(), keys.events.start(), abuseGuard.start()])
-      const tasks = [{ name: 'idempotency', everySeconds: 60, run: () => idempotency.maintain() }]
+      await usagePartitions.ensure(clock.now())
+      const tasks = [
+        { name: 'idempotency', everySeconds: 60, run: () => idempotency.maintain() },
+        { name: 'usage partitions', everySeconds: 3_600, run: () => usagePartitions.ensure(clock.now()) },
+      ]
       stopMaintenance = startMaintenance(tasks, log)
     },
     stop: async () => {
