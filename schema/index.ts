@@ -10,6 +10,8 @@ import './api-keys/revoke-api-key.ts'
 import './ledger/ledger-transfer.ts'
 import './models/model.ts'
 import './rpc/rpc-network.ts'
+import './usage/usage-report.ts'
+import './quote/quote.ts'
 import { builder } from './builder.ts'
 
 export const schema = builder.toSchema()

@@ -1,5 +1,6 @@
 import type { RpcFamily, RpcNetwork } from '../../server/domain/rpc/networks.ts'
 import { builder } from '../builder.ts'
+import { PricedMethodType } from './priced-method.ts'
 
 /** One line per family, so that a new family does not compile until it is described. */
 const FAMILIES: Record<Uppercase<RpcFamily>, { value: RpcFamily; description: string }> = {
@@ -13,7 +14,10 @@ const RpcFamilyEnum = builder.enumType('RpcFamily', {
   values: FAMILIES,
 })
 
-const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implement({
+/** Lets one operation ask for the methods of all networks, once. */
+const METHODS_COMPLEXITY = 40
+
+export const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implement({
   description: 'A blockchain network whose nodes can be called by JSON-RPC.',
   fields: (t) => ({
     slug: t.exposeString('slug', { description: 'Its name in the path `/api/v1/crypto/rpc/{network}`.' }),
@@ -22,6 +26,13 @@ const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implement({
     caip2: t.exposeString('caip2', { description: 'Its CAIP-2 identifier.' }),
     nativeSymbol: t.exposeString('nativeSymbol', { description: 'Symbol of the coin that pays for transactions.' }),
     baseCredits: t.exposeInt('baseCredits', { description: 'Credits of a standard call.' }),
+    methods: t.field({
+      type: [PricedMethodType],
+      description: 'The methods that it serves, by name, with their prices.',
+      // A static table: long, but cheap to read.
+      complexity: METHODS_COMPLEXITY,
+      resolve: (network, _args, { services }) => services.rpc.pricedMethods(network),
+    }),
   }),
 })
 

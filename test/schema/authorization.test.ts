@@ -29,6 +29,12 @@ type Verdict = 'served' | 'UNAUTHENTICATED' | 'FORBIDDEN'
 const MATRIX: [operation: string, nobody: Verdict, inference: Verdict, admin: Verdict][] = [
   ['{ models { nodes { name } } }', 'served', 'served', 'served'],
   ['{ rpcNetworks { slug } }', 'served', 'served', 'served'],
+  [
+    '{ quote(input: { rpc: { network: "base-mainnet", body: "{\\"method\\":\\"eth_chainId\\"}" } }) { price } }',
+    'served',
+    'served',
+    'served',
+  ],
   ['{ viewer { id accountId tier } }', 'UNAUTHENTICATED', 'served', 'served'],
   ['{ viewer { balances { free } } }', 'UNAUTHENTICATED', 'served', 'served'],
   [

@@ -66,18 +66,3 @@ describe('models', () => {
     expect(ids(await harness.run('{ models { nodes { modelId } } }', { key: secret }))).toEqual(['alpha', 'gamma'])
   })
 })
-
-describe('rpcNetworks', () => {
-  it('are served to everybody', async () => {
-    const answer = await harness.run('{ rpcNetworks { slug family chainId caip2 nativeSymbol baseCredits } }')
-    expect(answer.data.rpcNetworks).toHaveLength(27)
-    expect(answer.data.rpcNetworks).toContainEqual({
-      slug: 'zksync-mainnet',
-      family: 'EVM',
-      chainId: '324',
-      caip2: 'eip155:324',
-      nativeSymbol: 'ETH',
-      baseCredits: 30,
-    })
-  })
-})

@@ -6,8 +6,9 @@ import { Catalogue } from '../../server/domain/inference/catalogue.ts'
 import { ModelDefinition } from '../../server/domain/inference/model-definition.ts'
 import { AbuseGuard } from '../../server/domain/rate-limits/abuse-guard.ts'
 import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
-import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
 import type { Services } from '../../server/domain/services.ts'
+import { UsageRepository } from '../../server/domain/usage/usage-repository.ts'
+import { UsageService } from '../../server/domain/usage/usage-service.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 import { createTestDatabase } from './database.ts'
 import type { Json } from './event-stream.ts'
@@ -15,6 +16,7 @@ import { createFakeClock } from './fake-clock.ts'
 import { createKeyHarness, keySettings } from './key-harness.ts'
 import { createMoneyHarness } from './money-harness.ts'
 import { createRecordingLog } from './recording-log.ts'
+import { createRpcHarness } from './rpc-harness.ts'
 
 export interface GraphqlHarnessOptions {
   limits?: Partial<GraphqlLimits>
@@ -61,8 +63,9 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     auth: keys.auth,
     abuseGuard: new AbuseGuard({ limits: LimitTable.parse(undefined).abuse, clock, pubSub }),
     ledger: money.ledger,
+    usage: new UsageService({ usage: new UsageRepository(database.db), clock }),
     catalogue: new Catalogue({ models, compatibility: {}, serviceName: 'service', clock }),
-    rpc: { networks: () => [...createNetworkTable('robinhood').values()] },
+    rpc: createRpcHarness({}).service,
     ...options.services,
   } as Services
   const graphql = createGraphqlServer({

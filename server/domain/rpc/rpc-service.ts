@@ -18,6 +18,7 @@ import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import type { NodeRouter, RoutedAnswer } from './node-router.ts'
 import { costUsdOf, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
+import { type PricedMethod, priceMethods, quotePlan, type RpcQuote } from './rpc-quote.ts'
 import { relayStream } from './single-answer.ts'
 import type { SingleSender } from './single-sender.ts'
 
@@ -79,6 +80,16 @@ export class RpcService {
   /** The networks that can be called, sorted by slug. */
   networks(): RpcNetwork[] {
     return [...this.#deps.networks.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
+  }
+
+  /** The methods that a network serves, by name, with their prices there. */
+  pricedMethods(network: RpcNetwork): PricedMethod[] {
+    return priceMethods(network, this.#deps.methods, this.#deps.pricePerCreditNanoUsd)
+  }
+
+  /** What a body would cost, checked as `call` checks it; fails with `invalid_json` and `invalid_request`. */
+  quote(slug: string, body: Buffer): RpcQuote {
+    return quotePlan(planCalls(body, this.#network(slug), this.#deps.methods), this.#deps.pricePerCreditNanoUsd)
   }
 
   /**
