@@ -21,6 +21,10 @@ interface SchemaTypes {
     Usd: { Input: bigint; Output: bigint }
     NanoUsd: { Input: bigint; Output: bigint }
     DateTime: { Input: Date; Output: Date }
+    /** A UTC day, `YYYY-MM-DD`. */
+    Date: { Input: string; Output: string }
+    Decimal: { Input: string; Output: string }
+    Count: { Input: number; Output: number }
   }
   DefaultFieldNullability: false
   DefaultEdgesNullability: { list: false; items: false }

@@ -28,6 +28,25 @@ builder.scalarType('DateTime', {
   parseValue: (value) => toDate(value),
 })
 
+builder.scalarType('Date', {
+  description: 'A UTC day in ISO 8601, such as `"2026-01-31"`.',
+  // Which days there are is the domain's rule, whose error names the field.
+  parseValue: (value) => toText(value, 'Date', 'a day in ISO 8601, such as "2026-01-31"'),
+})
+
+builder.scalarType('Decimal', {
+  description: 'An exact number as a decimal string, such as `"1234.5"`.',
+  parseValue: (value) => toText(value, 'Decimal', 'a decimal string, such as "1234.5"'),
+})
+
+builder.scalarType('Count', {
+  description: 'A number of things as a JSON number, which may be larger than `Int` allows; exact up to 2^53.',
+  parseValue: (value) => {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+    throw badValue('Count', 'a whole number that is not negative')
+  },
+})
+
 function toUsd(value: unknown): bigint {
   const amount = isDecimal(value) ? parseUsd(value) : undefined
   if (amount === undefined) throw badValue('Usd', 'a decimal string with at most 9 decimals, such as "1.25"')
@@ -47,6 +66,11 @@ function toDate(value: unknown): Date {
     throw badValue('DateTime', 'an instant in ISO 8601 with its zone, such as "2026-01-31T12:00:00Z"')
   }
   return instant
+}
+
+function toText(value: unknown, scalar: string, expected: string): string {
+  if (typeof value === 'string') return value
+  throw badValue(scalar, expected)
 }
 
 /** JavaScript reads 30 February as 2 March, so a day must survive the round trip. */

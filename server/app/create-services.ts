@@ -21,6 +21,8 @@ import { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
 import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { refusalsInLog } from '../domain/rate-limits/refusal-log.ts'
 import type { Services } from '../domain/services.ts'
+import { UsageRepository } from '../domain/usage/usage-repository.ts'
+import { UsageService } from '../domain/usage/usage-service.ts'
 import { withDeadline } from '../store/deadline.ts'
 import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
 import { createIdempotencyService } from './create-idempotency.ts'
@@ -74,6 +76,7 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
     rateLimits,
     metering: money.metering,
     ledger: money.ledger,
+    usage: new UsageService({ usage: new UsageRepository(db), clock }),
     ...inference,
     rpc: rpc.service,
     rpcNodes: rpc.inspector,

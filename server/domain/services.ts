@@ -15,6 +15,7 @@ import type { RateLimitService } from './rate-limits/rate-limit-service.ts'
 import type { RatePlans } from './rate-limits/rate-plans.ts'
 import type { NodeInspector } from './rpc/node-inspector.ts'
 import type { RpcService } from './rpc/rpc-service.ts'
+import type { UsageService } from './usage/usage-service.ts'
 
 /** What a front may call. The composition root builds it; every front reaches the same instances. */
 export interface Services {
@@ -35,6 +36,7 @@ export interface Services {
   rateLimits: RateLimitService
   metering: Metering
   ledger: LedgerService
+  usage: UsageService
   catalogue: Catalogue
   chat: ChatService
   embeddings: EmbeddingService

@@ -1,0 +1,36 @@
+import type { USAGE_UNIT_TYPES } from '../../server/domain/metering/hold.ts'
+import type { UsageDimension } from '../../server/domain/usage/usage.ts'
+import { builder } from '../builder.ts'
+
+/** One line per dimension, so that a new one does not compile until it is described. */
+const DIMENSIONS: Record<Uppercase<UsageDimension>, { value: UsageDimension; description: string }> = {
+  DAY: { value: 'day', description: 'The UTC day on which a request was admitted.' },
+  SKU: { value: 'sku', description: 'What was called: the id of a model, or `crypto-rpc-<network>`.' },
+  NETWORK: { value: 'network', description: 'The RPC network; null for models.' },
+  METHOD: { value: 'method', description: 'The JSON-RPC method; for models the kind of line, such as `Input`.' },
+  API_KEY: { value: 'api_key', description: 'The API key; null for requests without one.' },
+  CURRENCY: { value: 'currency', description: 'What was paid in.' },
+  UNIT_TYPE: { value: 'unit_type', description: 'What units are counted in.' },
+}
+
+export const UsageDimensionEnum = builder.enumType('UsageDimension', {
+  description: 'What usage can be split by.',
+  values: DIMENSIONS,
+})
+
+type UsageUnitType = (typeof USAGE_UNIT_TYPES)[number]
+
+/** One line per unit, for the same reason. */
+const UNIT_TYPES: Record<Uppercase<UsageUnitType>, { value: UsageUnitType; description: string }> = {
+  TOKENS: { value: 'tokens', description: 'Tokens of a text or embedding model.' },
+  IMAGES: { value: 'images', description: 'Images.' },
+  CHARS: { value: 'chars', description: 'Characters that were spoken.' },
+  MINUTES: { value: 'minutes', description: 'Minutes of sound.' },
+  SECONDS: { value: 'seconds', description: 'Seconds of sound or video.' },
+  CREDITS: { value: 'credits', description: 'RPC credits.' },
+}
+
+export const UsageUnitTypeEnum = builder.enumType('UsageUnitType', {
+  description: 'What the units of a service are.',
+  values: UNIT_TYPES,
+})
