@@ -19,6 +19,9 @@ const SCENARIOS: Record<string, (options: ScenarioOptions) => Promise<Report>> =
 }
 const NEEDING_PEERS = new Set(['chat', 'stream'])
 const TIME_LIMIT_SECONDS = 300
+/** Stopping the servers and dropping the database may take this long. */
+const FORCED_END_SECONDS = 20
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 /** Until then a server runs code that its engine has not compiled yet. */
 const WARM_UP_REQUESTS_MIN = 6_000
 
@@ -74,16 +77,19 @@ else
   )
 process.exit(reports.every(({ verdicts }) => verdicts.every(({ passed }) => passed)) ? 0 : 1)
 
-/** Whatever ends a run early goes through the failing load client, so that servers stop and the database is dropped. */
+/** A run that ends early fails where it stands, so that its servers stop and its database is dropped on the way out. */
 async function runScenario(name: string): Promise<Report> {
   const interrupted = new AbortController()
   const timer = setTimeout(() => interrupted.abort(new Error('the time limit has passed')), TIME_LIMIT_SECONDS * 1_000)
   const interrupt = () => interrupted.abort(new Error('interrupted'))
-  process.once('SIGINT', interrupt)
+  const force = () => process.exit(1)
+  interrupted.signal.addEventListener('abort', () => setTimeout(force, FORCED_END_SECONDS * 1_000).unref())
+  for (const signal of SIGNALS) process.once(signal, interrupt)
   try {
     using load = startLoadClient(interrupted.signal)
     const scenario = SCENARIOS[name] ?? runChat
     return await scenario({
+      signal: interrupted.signal,
       load,
       rounds: Number(values.rounds),
       requests: Number(values.requests),
@@ -94,6 +100,6 @@ async function runScenario(name: string): Promise<Report> {
     })
   } finally {
     clearTimeout(timer)
-    process.off('SIGINT', interrupt)
+    for (const signal of SIGNALS) process.off(signal, interrupt)
   }
 }

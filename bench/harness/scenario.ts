@@ -10,6 +10,8 @@ export interface ScenarioOptions {
   /** Set: arrivals at this rate, alike for all, instead of as many as each can answer. */
   requestsPerSecond?: number | undefined
   load: LoadClient
+  /** Aborted when the run must end. */
+  signal: AbortSignal
   profileFolder?: string | undefined
 }
 

@@ -5,6 +5,7 @@ import { systemClock } from '../../server/domain/clock.ts'
 import { createMoneyHarness, type MoneyHarness, usageOf } from '../../test/support/money-harness.ts'
 import { cpuMsBetween, cpuMsByPid, findProcesses } from '../harness/process-figures.ts'
 import { judge, type Report } from '../harness/report.ts'
+import type { ScenarioOptions } from '../harness/scenario.ts'
 import { quantileOf } from '../harness/statistics.ts'
 import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 
@@ -17,7 +18,7 @@ const HOLD_NANO_USD = 50_000n
 const CHARGE_NANO_USD = 12_345n
 
 /** Admit and settle in this process, without HTTP and upstream: what the money path alone can carry. */
-export async function runMoney(): Promise<Report> {
+export async function runMoney({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using database = await createTemporaryDatabase()
   const { db, close } = createPostgresDatabase(database.url)
   try {
@@ -34,6 +35,7 @@ export async function runMoney(): Promise<Report> {
     ]
     for (const [accounts, among] of pools) {
       for (const inFlight of IN_FLIGHT) {
+        signal.throwIfAborted()
         await runPairs(harness, { callers: among, inFlight, seconds: WARM_UP_SECONDS })
         rows.push({ accounts, ...(await measurePairs(harness, { callers: among, inFlight, findBackends })) })
       }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { residentMegabytesOf } from '../harness/process-figures.ts'
 import { REDIS_URL } from '../harness/redis-server.ts'
 import { judge, type Report } from '../harness/report.ts'
+import type { ScenarioOptions } from '../harness/scenario.ts'
 import { type ServerProcess, spawnServerProcess } from '../harness/server-process.ts'
 import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 
@@ -21,10 +22,16 @@ interface Start {
   idleMegabytes: number
 }
 
+interface Place {
+  cwd: string
+  signal: AbortSignal
+}
+
 /** What a newcomer waits for, and what a process costs that does nothing. */
-export async function runStart(): Promise<Report> {
+export async function runStart({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using folder = await createTemporaryFolder()
   await using database = await createTemporaryDatabase()
+  const started = { cwd: folder.path, signal }
   const embedded = { SLUICE_DATA_DIR: join(folder.path, 'embedded') }
   const postgres = {
     SLUICE_DATA_DIR: join(folder.path, 'postgres'),
@@ -32,10 +39,10 @@ export async function runStart(): Promise<Report> {
     REDIS_URL,
     SLUICE_OPERATOR_TOKEN: 'bench-operator-token-0123456789',
   }
-  const first = await measureStart(folder.path, embedded)
-  const later = await measureLaterStarts(folder.path, embedded)
-  const postgresFirst = await measureStart(folder.path, postgres)
-  const postgresLater = await measureLaterStarts(folder.path, postgres)
+  const first = await measureStart(started, embedded)
+  const later = await measureLaterStarts(started, embedded)
+  const postgresFirst = await measureStart(started, postgres)
+  const postgresLater = await measureLaterStarts(started, postgres)
   return {
     benchmark: 'start',
     title: 'from the start of the process to the first answered request (GET /api/v1/models)',
@@ -59,9 +66,9 @@ function cellsOf({ seconds, idleMegabytes }: Start) {
   return { 'first answer s': seconds, 'idle RSS MB': Math.round(idleMegabytes) }
 }
 
-async function measureLaterStarts(cwd: string, env: Record<string, string>): Promise<Start> {
+async function measureLaterStarts(place: Place, env: Record<string, string>): Promise<Start> {
   const starts: Start[] = []
-  for (let turn = 0; turn < LATER_STARTS; turn++) starts.push(await measureStart(cwd, env))
+  for (let turn = 0; turn < LATER_STARTS; turn++) starts.push(await measureStart(place, env))
   return {
     seconds: Math.max(...starts.map(({ seconds }) => seconds)),
     idleMegabytes: Math.max(...starts.map(({ idleMegabytes }) => idleMegabytes)),
@@ -69,12 +76,12 @@ async function measureLaterStarts(cwd: string, env: Record<string, string>): Pro
 }
 
 /** Started in an empty folder, so that no configuration file changes the defaults. */
-async function measureStart(cwd: string, env: Record<string, string>): Promise<Start> {
+async function measureStart({ cwd, signal }: Place, env: Record<string, string>): Promise<Start> {
   const startMs = performance.now()
   await using server = await spawnServerProcess({ name: 'sluice', args: () => [MAIN], env, cwd })
   await waitForAnswer(server, startMs)
   const seconds = (performance.now() - startMs) / 1_000
-  await wait(IDLE_SECONDS * 1_000)
+  await wait(IDLE_SECONDS * 1_000, undefined, { signal })
   return { seconds, idleMegabytes: residentMegabytesOf(server.pid) }
 }
 
