@@ -18,8 +18,12 @@ describe('the documentation', () => {
 
   it('shows GraphQL that the schema answers', () => {
     const schema = buildSchema(read('schema/schema.graphql'))
-    const queries = [...read('README.md').matchAll(/"query": "([^"]+)"/g)].map(([, query]) => query ?? '')
-    expect(queries.length).toBeGreaterThan(0)
+    const blocks = [...read('docs/rpc.md').matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, lines]) => lines ?? '')
+    const queries = [
+      ...[...read('README.md').matchAll(/"query": "([^"]+)"/g)].map(([, query]) => query ?? ''),
+      ...blocks.flatMap((lines) => lines.trim().split('\n')),
+    ]
+    expect(queries.length).toBeGreaterThan(2)
     for (const query of queries) expect(validate(schema, parse(query))).toEqual([])
   })
 
@@ -36,6 +40,7 @@ describe('the documentation', () => {
       'docs/configuration.md',
       'docs/errors.md',
       'docs/money.md',
+      'docs/rpc.md',
     ]
     const links = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => join(page, '..', target ?? '')),
