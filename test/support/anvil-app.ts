@@ -1,9 +1,8 @@
 import { type AnvilNode, startAnvil } from './anvil.ts'
 import { startTestApp, type TestAccount, type TestApp } from './app.ts'
 
-/** Accounts that every anvil node funds with 10,000 ETH. */
+/** An account that every anvil node funds with 10,000 ETH. */
 export const RICH_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
-export const RICH_ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 /** Creates a contract that logs an event without topics at each call. */
 export const LOGGER_BYTECODE = '0x6560006000a0006000526006601af3'

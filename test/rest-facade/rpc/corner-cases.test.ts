@@ -235,3 +235,24 @@ describe('what a node does wrong costs nothing and leaks nothing', () => {
     expect(await send(request(',"id":1'))).toMatchObject({ status: 200, text: body, charged: 12_500n })
   })
 })
+
+test('a client that leaves while the node thinks pays nothing, and the node is let go', async () => {
+  const gate = Promise.withResolvers<void>()
+  const client = new AbortController()
+  app.node.failNext({ kind: 'gate', until: gate.promise })
+  const before = await app.server.balanceNanoUsd(app.account.accountId)
+  const waiting = fetch(`${app.server.baseUrl}/crypto/rpc/ethereum-mainnet`, {
+    method: 'POST',
+    body: request(',"id":1'),
+    headers: { authorization: `Bearer ${app.account.adminKey}` },
+    signal: client.signal,
+  })
+  await expect.poll(() => app.node.calls.length).toBe(1)
+  client.abort()
+  await expect(waiting).rejects.toThrow()
+  await expect.poll(() => app.node.calls[0]?.aborted).toBe(true)
+  gate.resolve()
+  const holds = () => app.server.database.db.selectFrom('holds').selectAll().execute()
+  await expect.poll(holds).toEqual([])
+  expect(await app.server.balanceNanoUsd(app.account.accountId)).toBe(before)
+})
