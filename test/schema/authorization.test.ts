@@ -46,6 +46,7 @@ const MATRIX: [operation: string, nobody: Verdict, inference: Verdict, admin: Ve
   ['{ viewer { name } }', 'UNAUTHENTICATED', 'FORBIDDEN', 'served'],
   ['{ viewer { kind } }', 'UNAUTHENTICATED', 'FORBIDDEN', 'served'],
   ['{ viewer { apiKeys { nodes { last6Chars } } } }', 'UNAUTHENTICATED', 'FORBIDDEN', 'served'],
+  ['{ viewer { usage { totals { amount } } } }', 'UNAUTHENTICATED', 'FORBIDDEN', 'served'],
   ['{ viewer { ledger { nodes { kind } } } }', 'UNAUTHENTICATED', 'FORBIDDEN', 'served'],
   [`{ node(id: "${globalId('ApiKey', 'x')}") { id } }`, 'UNAUTHENTICATED', 'FORBIDDEN', 'served'],
   [`mutation { createApiKey(input: ${KEY_INPUT}) { __typename } }`, 'UNAUTHENTICATED', 'FORBIDDEN', 'served'],
