@@ -4,6 +4,7 @@ import type { Journaled } from '../idempotency/answer-journal.ts'
 import type { Usage, UsageLine, UsageOutcome } from '../metering/hold.ts'
 import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
+import { RPC_SKU_PREFIX } from '../usage/usage.ts'
 import {
   BATCH_ANSWER_BYTES_MAX,
   joinParts,
@@ -199,7 +200,7 @@ export class RpcService {
 
   #usage({ plan, startedAtMs }: Admitted, charge: Charge): Usage {
     const { clock, pricePerCreditNanoUsd } = this.#deps
-    const sku = `crypto-rpc-${plan.network.slug}`
+    const sku = RPC_SKU_PREFIX + plan.network.slug
     return {
       sku,
       modelName: sku,
