@@ -3,6 +3,7 @@ import type { YogaInitialContext } from 'graphql-yoga'
 import type { Services } from '../server/domain/services.ts'
 import type { GraphQLContext } from './context.ts'
 import { authenticate } from './credentials.ts'
+import { admitOperation } from './operation-limits/admit-operation.ts'
 
 /** What reaches the context of an operation: an HTTP exchange, or the context that a socket has made already. */
 export interface OperationSource {
@@ -14,12 +15,21 @@ export interface OperationSource {
   socketContext?: GraphQLContext
 }
 
-/** The context of one operation. Without a credential there is no caller; with a wrong one there is no operation. */
+/** The context of one operation that the rate window of its account has admitted. */
 export async function createContext(
-  { socketContext, request, req, requestId }: YogaInitialContext & OperationSource,
+  source: YogaInitialContext & OperationSource,
   services: Services,
 ): Promise<GraphQLContext> {
-  if (socketContext !== undefined) return socketContext
+  const context = source.socketContext ?? (await createHttpContext(source, services))
+  await admitOperation(context, source.res)
+  return context
+}
+
+/** Without a credential there is no caller; with a wrong one there is no operation. */
+async function createHttpContext(
+  { request, req, requestId }: YogaInitialContext & OperationSource,
+  services: Services,
+): Promise<GraphQLContext> {
   const authorization = request.headers.get('authorization') ?? undefined
   const remoteAddress = req?.socket.remoteAddress ?? ''
   const lifetime = new AbortController()

@@ -10,6 +10,7 @@ import type { GraphqlLimits } from './limits.ts'
 import type { ConnectionSlots } from './live/connection-slots.ts'
 import type { OpenStreams } from './live/open-streams.ts'
 import { useLiveResults } from './live/use-live-results.ts'
+import { WINDOW_HEADERS } from './operation-limits/admit-operation.ts'
 import { useOperationLimits } from './operation-limits/use-operation-limits.ts'
 import type { OriginPolicy } from './origins.ts'
 import { useClientErrors } from './use-client-errors.ts'
@@ -45,7 +46,7 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
         credentials: false,
         methods: ['GET', 'POST', 'OPTIONS'],
         allowedHeaders: ['Authorization', 'Content-Type', 'Accept'],
-        exposedHeaders: ['CF-RAY', 'Retry-After'],
+        exposedHeaders: ['CF-RAY', 'Retry-After', ...Object.values(WINDOW_HEADERS)],
         maxAge: PREFLIGHT_SECONDS,
       }
     },

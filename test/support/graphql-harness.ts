@@ -62,6 +62,8 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     apiKeys: keys.apiKeys,
     auth: keys.auth,
     abuseGuard: new AbuseGuard({ limits: LimitTable.parse(undefined).abuse, clock, pubSub }),
+    ratePlans: keys.ratePlans,
+    rateLimits: keys.rateLimits,
     ledger: money.ledger,
     usage: new UsageService({ usage: new UsageRepository(database.db), clock }),
     catalogue: new Catalogue({ models, compatibility: {}, serviceName: 'service', clock }),
