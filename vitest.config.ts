@@ -10,5 +10,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // A machine under load may take longer than the default of a second.
+    expect: { poll: { timeout: 20_000, interval: 20 } },
   },
 })
