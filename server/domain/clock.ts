@@ -9,9 +9,31 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
 }
 
+const DAY_MS = 86_400_000
+const SECOND_MS = 1_000
+
 /** The UTC calendar day of an instant, `YYYY-MM-DD`. */
-export function utcDay(instant: Date): string {
-  return instant.toISOString().slice(0, 10)
+export const utcDay = rememberingLast(DAY_MS, (instant) => instant.toISOString().slice(0, 10))
+
+const utcSecond = rememberingLast(SECOND_MS, (instant) => instant.toISOString().slice(0, 20))
+
+/** An instant as ISO 8601 writes it, in UTC with milliseconds. */
+export function utcInstant(instant: Date): string {
+  const second = utcSecond(instant)
+  return `${second}${String(instant.getUTCMilliseconds()).padStart(3, '0')}Z`
+}
+
+/** Writing a date is slow, and instants of one request after another fall into the same day and second. */
+function rememberingLast(spanMs: number, write: (instant: Date) => string): (instant: Date) => string {
+  let lastSpan = Number.NaN
+  let lastText = ''
+  return (instant) => {
+    const span = Math.floor(instant.getTime() / spanMs)
+    if (span === lastSpan) return lastText
+    lastText = write(instant)
+    lastSpan = span
+    return lastText
+  }
 }
 
 /** Midnight UTC with which the day of `instant` began. */

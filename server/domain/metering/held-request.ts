@@ -1,4 +1,4 @@
-import { utcDay } from '../clock.ts'
+import { utcDay, utcInstant } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { RateGrant } from '../rate-limits/rate-plan.ts'
 import type { Hold, Receipt, Usage, UsageLine } from './hold.ts'
@@ -112,7 +112,7 @@ export class HeldRequest implements MeteredRequest {
       currency: this.hold.currency,
       day: utcDay(this.hold.admittedAt),
       transfer_id: this.#ports.transferId(),
-      settled_at: this.#ports.now().toISOString(),
+      settled_at: utcInstant(this.#ports.now()),
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/caller.ts'
-import { type Clock, utcDay } from '../clock.ts'
+import { type Clock, utcDay, utcInstant } from '../clock.ts'
 import { isTransientDatabaseFailure } from '../database-failure.ts'
 import { DomainError } from '../errors.ts'
 import { dashed, type IdSource } from '../ids.ts'
@@ -137,7 +137,7 @@ export class MeteringService implements Metering, LateMetering {
       key_id: keyId,
       amount_nano: amountNanoUsd.toString(),
       day: utcDay(admittedAt),
-      admitted_at: admittedAt.toISOString(),
+      admitted_at: utcInstant(admittedAt),
       process_id: this.#deps.processId,
     })
     if (result.outcome !== 'admitted' || result.currency === null) throw refusal(result, amountNanoUsd)
