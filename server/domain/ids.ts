@@ -13,25 +13,26 @@ export interface IdSource {
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const POOL_BYTES = 4096
+const UUID_BYTES = 16
 
 export function createIdSource(clock: Clock): IdSource {
   let pool = randomBytes(POOL_BYTES)
   let used = 0
   // One system call serves 256 ids; a draw per id would cost a system call on every request.
-  const draw = (bytes: number): Buffer => {
+  const draw = (bytes: number): number => {
     if (used + bytes > POOL_BYTES) {
       pool = randomBytes(POOL_BYTES)
       used = 0
     }
     used += bytes
-    return pool.subarray(used - bytes, used)
+    return used - bytes
   }
   const hex = (): string => {
-    const time = clock.nowMs().toString(16).padStart(12, '0')
-    const random = draw(10)
-    random[0] = ((random[0] ?? 0) & 0x0f) | 0x70
-    random[2] = ((random[2] ?? 0) & 0x3f) | 0x80
-    return time + random.toString('hex')
+    const at = draw(UUID_BYTES)
+    pool.writeUIntBE(clock.nowMs(), at, 6)
+    pool[at + 6] = ((pool[at + 6] ?? 0) & 0x0f) | 0x70
+    pool[at + 8] = ((pool[at + 8] ?? 0) & 0x3f) | 0x80
+    return pool.toString('hex', at, at + UUID_BYTES)
   }
   return {
     uuid: () => dashed(hex()),
@@ -40,7 +41,9 @@ export function createIdSource(clock: Clock): IdSource {
       let text = ''
       while (text.length < length) {
         // Bytes of 248 and above would favour the first letters of the alphabet.
-        for (const byte of draw(length)) if (byte < 248 && text.length < length) text += BASE62[byte % 62]
+        const at = draw(length)
+        for (const byte of pool.subarray(at, at + length))
+          if (byte < 248 && text.length < length) text += BASE62[byte % 62]
       }
       return text
     },
