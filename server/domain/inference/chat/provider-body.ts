@@ -4,7 +4,10 @@ import type { ChatRequest } from './chat-request.ts'
 import { withSystemPrompts } from './system-prompts.ts'
 import type { ServiceParameters } from './service-parameters.ts'
 
-/** Body for a provider: everything but `model`, which differs from provider to provider. */
+/**
+ * Body for a provider: everything but `model`, which differs from provider to provider. What is left out is undefined, since
+ * deleting a member would make every later look at the object slow.
+ */
 export type ProviderBody = Record<string, unknown> & { messages: ChatMessage[] }
 
 /** Fields of this service that a provider must not see. */
@@ -22,31 +25,32 @@ export function toProviderBody(request: ChatRequest, options: ProviderBodyOption
   const { parameters } = options
   const prompts = parameters.includeSystemPrompt ? options.systemPrompts : []
   const body: ProviderBody = { ...request, messages: withSystemPrompts(spoken(request.messages), prompts) }
-  for (const field of OWN_FIELDS) delete body[field]
-  delete body[parameters.field]
+  for (const field of OWN_FIELDS) leaveOut(body, field)
+  leaveOut(body, parameters.field)
   applyCompletionLimit(body, options.completionLimit)
   applyReasoning(body, options.model, parameters)
   applyToolForms(body)
   applySchemaForm(body)
   // A provider's usage is what we charge by, whether the caller wants to see it or not.
   if (request.stream === true) body['stream_options'] = { ...request.stream_options, include_usage: true }
-  else delete body['stream_options']
+  else leaveOut(body, 'stream_options')
   return body
 }
 
 /** Some clients send an assistant's turn with nothing in it, which providers refuse. */
 function spoken(messages: readonly ChatMessage[]): ChatMessage[] {
-  return messages.filter(
-    ({ role, content, tool_calls: calls, ...rest }) =>
-      role !== 'assistant' || content?.length || calls?.length || Object.keys(rest).some((name) => name !== 'name'),
-  )
+  return messages.filter((message) => {
+    if (message.role !== 'assistant') return true
+    const { role: _role, content, tool_calls: calls, ...rest } = message
+    return content?.length || calls?.length || Object.keys(rest).some((name) => name !== 'name')
+  })
 }
 
 /** Both fields carry the one limit that was admitted: a provider must not find the larger one in the other. */
 function applyCompletionLimit(body: ProviderBody, limit: number | undefined): void {
   for (const field of ['max_completion_tokens', 'max_tokens']) {
     if (body[field] === undefined) continue
-    if (limit === undefined) delete body[field]
+    if (limit === undefined) leaveOut(body, field)
     else if (body[field] !== null) body[field] = limit
   }
 }
@@ -56,9 +60,8 @@ function applyReasoning(body: ProviderBody, model: ModelDefinition, parameters: 
   if (reasoning) {
     const { effort, enabled, summary: _summary, ...others } = reasoning
     if (effort && typeof body['reasoning_effort'] !== 'string') body['reasoning_effort'] = effort
-    delete body['reasoning']
     // What else it holds is some provider's own extension.
-    if (Object.keys(others).length > 0) body['reasoning'] = reasoning
+    if (Object.keys(others).length === 0) leaveOut(body, 'reasoning')
     if (enabled === false) disableThinking(body, model)
   }
   if (parameters.disableThinking) disableThinking(body, model)
@@ -79,7 +82,7 @@ function disableThinking(body: ProviderBody, { capabilities }: ModelDefinition):
 /** `{type: "auto"}` is the string in an object's clothes; an empty list of tools is refused by some providers. */
 function applyToolForms(body: ProviderBody): void {
   const { tools, tool_choice: choice } = body as { tools?: unknown; tool_choice?: unknown }
-  if (Array.isArray(tools) && tools.length === 0) delete body['tools']
+  if (Array.isArray(tools) && tools.length === 0) leaveOut(body, 'tools')
   if (typeof choice !== 'object' || choice === null || !('type' in choice)) return
   if (choice.type === 'auto' || choice.type === 'none' || choice.type === 'required') body['tool_choice'] = choice.type
 }
@@ -91,4 +94,8 @@ function applySchemaForm(body: ProviderBody): void {
   const schema = format['json_schema']
   if (typeof schema !== 'object' || schema === null || 'schema' in schema) return
   body['response_format'] = { ...format, json_schema: { name: 'response', schema } }
+}
+
+function leaveOut(body: ProviderBody, field: string): void {
+  if (body[field] !== undefined) body[field] = undefined
 }

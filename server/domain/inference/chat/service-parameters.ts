@@ -28,6 +28,8 @@ const webSearch = z
   .transform((value) => (value === undefined || value === null || value === false ? 'off' : value))
   .refine((value) => value === 'off', { error: 'this server has no web search; send "off" or leave it out' })
 
+const NOTHING = {}
+
 /**
  * Reads `<service>_parameters` and the model suffix, which overrides the object. Unknown keys are dropped, as the public
  * API does. Fails with `invalid_request` that names the parameter.
@@ -36,6 +38,8 @@ export class ServiceParameterReader {
   readonly #field: string
   readonly #systemPromptField: string
   readonly #schema: z.ZodType<{ [field: string]: Record<string, unknown> }>
+  /** Of a request that says nothing about them, as nearly all do. */
+  readonly #defaults: ServiceParameters
 
   constructor(serviceName: string) {
     this.#field = `${serviceName}_parameters`
@@ -59,14 +63,20 @@ export class ServiceParameterReader {
       disable_thinking: flag(false),
     })
     this.#schema = z.object({ [this.#field]: parameters })
+    this.#defaults = this.#parse({})
   }
 
   read(body: Record<string, unknown>, suffix: Record<string, string>): ServiceParameters {
-    const given = body[this.#field] ?? {}
-    const fromBody = typeof body['web_search'] === 'boolean' ? { enable_web_search: body['web_search'] } : {}
-    const merged =
-      typeof given === 'object' && !Array.isArray(given) ? { ...fromBody, ...given, ...readSuffix(suffix) } : given
-    const parsed = parseInput(this.#schema, { [this.#field]: merged })[this.#field] ?? {}
+    const webSearch = body['web_search']
+    const given = body[this.#field] ?? NOTHING
+    if (given === NOTHING && typeof webSearch !== 'boolean' && Object.keys(suffix).length === 0) return this.#defaults
+    const fromBody = typeof webSearch === 'boolean' ? { enable_web_search: webSearch } : {}
+    const isObject = typeof given === 'object' && !Array.isArray(given)
+    return this.#parse(isObject ? { ...fromBody, ...given, ...readSuffix(suffix) } : given)
+  }
+
+  #parse(given: unknown): ServiceParameters {
+    const parsed = parseInput(this.#schema, { [this.#field]: given })[this.#field] ?? {}
     const { character_slug: _slug, enable_x_search: _xSearch, ...echo } = parsed
     return {
       field: this.#field,
