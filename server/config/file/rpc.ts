@@ -6,6 +6,10 @@ const RpcUpstream = z.strictObject({
   url: HttpUrl,
   maxBatch: z.int().positive().optional().describe('Items that the node takes in one batch; 1: it takes none'),
   timeoutSeconds: z.number().positive().max(3_600).default(30),
+  checkChain: z
+    .boolean()
+    .default(true)
+    .describe('Refuse the node when it serves another chain; false is for development nodes with a chain of their own'),
   headers: z.record(z.string(), z.string()).optional(),
 })
 

@@ -70,7 +70,8 @@ export class NodeInspector {
     return [...nodes].flatMap(([slug, list]) => {
       const network = networks.get(slug)
       if (network === undefined || (!publicNodes && !configured.has(slug))) return []
-      return list.map((node) => ({ node, network, origin: configured.has(slug) ? 'configured' : 'public' }) as const)
+      const checked = list.filter((node) => node.checkChain)
+      return checked.map((node) => ({ node, network, origin: configured.has(slug) ? 'configured' : 'public' }) as const)
     })
   }
 

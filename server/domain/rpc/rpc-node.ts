@@ -10,6 +10,8 @@ export interface RpcNode {
   readonly id: string
   /** Items that the node takes in one batch; 1 when it takes none. */
   readonly batchItemsMax: number
+  /** False: it may serve another chain than its network, as a development node does. */
+  readonly checkChain: boolean
   send(body: Buffer, signal: AbortSignal): Promise<NodeAnswer>
   close(): Promise<void>
 }

@@ -14,6 +14,8 @@ export interface RpcNodeOptions {
   url: string
   /** Items that the node takes in one batch; 1 when it takes none. */
   batchItemsMax?: number | undefined
+  /** True unless the operator said that it may serve another chain than its network. */
+  checkChain?: boolean | undefined
   /** Bounds the wait for the response head, and each wait for more of the body. */
   timeoutSeconds?: number | undefined
   headers?: Readonly<Record<string, string>> | undefined
@@ -38,6 +40,7 @@ export function createRpcNode(options: RpcNodeOptions): RpcNode {
   return {
     id,
     batchItemsMax,
+    checkChain: options.checkChain ?? true,
     async send(body, signal): Promise<NodeAnswer> {
       signal.throwIfAborted()
       const request: Dispatcher.DispatchOptions = { method: 'POST', path, headers, body }
@@ -63,6 +66,7 @@ export interface NetworkNodes {
   upstreams: readonly {
     url: string
     maxBatch?: number | undefined
+    checkChain?: boolean | undefined
     timeoutSeconds?: number | undefined
     headers?: Record<string, string> | undefined
   }[]

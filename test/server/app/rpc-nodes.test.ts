@@ -34,3 +34,19 @@ test('a network without a node is not listed and not served; with public nodes a
   await using open = await startTestApp({ file: { rpc: { publicNodes: true } } })
   expect(open.app.services.rpc.networks()).toHaveLength(27)
 })
+
+test('a development node with a chain of its own serves where the operator says so', async () => {
+  await using node = await startRpcNode()
+  node.results.set('eth_chainId', '"0x7a69"')
+  await using server = await startTestApp({
+    file: { rpc: { networks: { 'ethereum-mainnet': { upstreams: [{ url: node.url, checkChain: false }] } } } },
+  })
+  expect(await server.app.services.rpcNodes.inspect()).toEqual([])
+  const { adminKey } = await server.createAccount()
+  const response = await fetch(`${server.baseUrl}/crypto/rpc/ethereum-mainnet`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}` },
+    body: CHAIN_ID,
+  })
+  expect(await response.json()).toMatchObject({ result: '0x7a69' })
+})

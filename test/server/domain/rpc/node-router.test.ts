@@ -11,6 +11,7 @@ function fakeNode(id: string, behave: () => Behaviour, options: { batchItemsMax?
   const node = {
     id,
     batchItemsMax: options.batchItemsMax ?? 100,
+    checkChain: true,
     calls: 0,
     async send(): Promise<NodeAnswer> {
       node.calls += 1
