@@ -4,6 +4,7 @@ import type { Services } from '../server/domain/services.ts'
 import type { GraphQLContext } from './context.ts'
 import { createDocumentCache } from './document-cache.ts'
 import { refusal, toClientError } from './errors.ts'
+import { useGraphiql } from './graphiql.ts'
 import { createContext, type OperationSource } from './http-context.ts'
 import { schema } from './index.ts'
 import type { GraphqlLimits } from './limits.ts'
@@ -35,7 +36,13 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
   return createYoga<OperationSource, GraphQLContext>({
     schema,
     context: (source) => createContext(source, services),
-    plugins: [useBodyRules(limits), useOperationLimits(limits), useLiveResults({ slots, open }), useClientErrors()],
+    plugins: [
+      ...(playground ? [useGraphiql(services.ids)] : []),
+      useBodyRules(limits),
+      useOperationLimits(limits),
+      useLiveResults({ slots, open }),
+      useClientErrors(),
+    ],
     // The last resort for what fails outside an operation, such as a wrong credential.
     maskedErrors: { maskError: (error) => toClientError(error, { log }) },
     cors: (request) => {
@@ -54,7 +61,8 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
     maxRequestBodySize: false,
     batching: false,
     multipart: false,
-    graphiql: playground,
+    // Its page comes from another host; ours does not.
+    graphiql: false,
     landingPage: false,
     logging: false,
   })

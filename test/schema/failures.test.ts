@@ -110,18 +110,6 @@ describe('a browser page of another origin', () => {
   })
 })
 
-describe('GraphiQL', () => {
-  it.each([
-    [true, false],
-    [false, true],
-  ])('with isProduction %s: served %s', async (isProduction, served) => {
-    const own = await startGraphqlHarness({ isProduction })
-    const response = await fetch(own.url, { headers: { accept: 'text/html' } })
-    expect((await response.text()).includes('<html')).toBe(served)
-    await own.close()
-  })
-})
-
 describe('every answer', () => {
   it('has a request id of its own', async () => {
     const [a, b] = await Promise.all([harness.post('{"query":"{ __typename }"}'), harness.post('nothing')])

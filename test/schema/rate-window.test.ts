@@ -38,9 +38,9 @@ describe("an account's operations", () => {
     const refused = await read(account.inferenceKey)
     expect(refused.status).toBe(429)
     expect(refused.data).toBeUndefined()
-    const { retryAfterSeconds } = refused.errors[0]?.extensions
-    expect(codes(refused)).toEqual(['RATE_LIMITED'])
-    expect(refused.headers.get('retry-after')).toBe(String(retryAfterSeconds))
+    const retryAfterSeconds = Number(refused.headers.get('retry-after'))
+    expect(refused.errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED', retryAfterSeconds } }])
+    expect(retryAfterSeconds).toBeGreaterThan(0)
     expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0')
     harness.clock.set(new Date(Number(refused.headers.get('x-ratelimit-reset-requests')) * 1_000).toISOString())
     expect((await read(account.inferenceKey)).errors).toEqual([])
