@@ -1,7 +1,7 @@
 import { type Clock, utcDay } from '../clock.ts'
 import { invalidField } from '../validation.ts'
 
-export const USAGE_DAYS_MAX = 90
+const USAGE_DAYS_MAX = 90
 const USAGE_DAYS_DEFAULT = 7
 const DAY_MS = 86_400_000
 

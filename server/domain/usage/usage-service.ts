@@ -5,7 +5,7 @@ import { toUsageRange } from './usage-range.ts'
 import type { UsageRepository } from './usage-repository.ts'
 
 /** Where a report splits finely, the rest is in its totals; a narrower question shows it. */
-export const USAGE_ROWS_MAX = 1_000
+const USAGE_ROWS_MAX = 1_000
 
 export interface UsageServiceDeps {
   usage: UsageRepository
