@@ -35,8 +35,9 @@ export function mountRestFacade(
   }
   for (const [path, allowed] of methods) {
     app.all(BASE_PATH + path, (request, response) => {
-      response.setHeader('Allow', allowed.join(', '))
-      begin(incoming(request, response, services)).json(405, {
+      const exchange = begin(incoming(request, response, services))
+      exchange.setHeader('Allow', allowed.join(', '))
+      exchange.json(405, {
         error: `${request.method} is not served here; use ${allowed.join(' or ')}`,
         code: 'METHOD_NOT_ALLOWED',
       })
@@ -85,9 +86,10 @@ function begin(
   },
 ): Exchange {
   const requestId = read.requestId ?? services.ids.requestId()
-  response.setHeader('CF-RAY', requestId)
-  response.setHeader(`x-${services.serviceName}-version`, services.version)
-  return new Exchange({ request, response, services, target, requestId, ...read })
+  const exchange = new Exchange({ request, response, services, target, requestId, ...read })
+  exchange.setHeader('CF-RAY', requestId)
+  exchange.setHeader(`x-${services.serviceName}-version`, services.version)
+  return exchange
 }
 
 async function serve(route: Route, incoming: Incoming): Promise<void> {
@@ -144,7 +146,7 @@ async function fail(exchange: Exchange, thrown: unknown, route: Route): Promise<
   }
   setRetryHeaders(exchange, error, route)
   // The rest of a refused body is not worth reading; closing tells the client to stop sending it.
-  if (!exchange.request.complete) response.setHeader('Connection', 'close')
+  if (!exchange.request.complete) exchange.setHeader('Connection', 'close')
   exchange.json(status, body)
 }
 
@@ -154,7 +156,7 @@ function subjectOf(caller: Caller): string {
 
 /** Refusals carry the limit and balance headers as well; a store that fails here must not hide the refusal. */
 async function setAccountHeaders(exchange: Exchange, caller: Caller): Promise<void> {
-  if (exchange.response.hasHeader('x-ratelimit-type')) return
+  if (exchange.hasHeader('x-ratelimit-type')) return
   const { rateLimits, ratePlans, ledger, log } = exchange.services
   try {
     const plan = ratePlans.planForManagement(caller)

@@ -1,22 +1,29 @@
-import type { ServerResponse } from 'node:http'
 import { pipeline, type Writable } from 'node:stream'
 import { COMPRESSED_BYTES_MIN, type ContentEncoding, compress, createCompressor } from './content-encoding.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Ends the response with a whole body, compressed where the client asks for it and it is worth it. */
-export function endBody({ response, encoding }: Exchange, body: Buffer): void {
-  if (encoding === null || body.length < COMPRESSED_BYTES_MIN) response.end(body)
-  else void endCompressed(response, { body, encoding })
+export function endBody(exchange: Exchange, body: string | Buffer): void {
+  const { response, encoding } = exchange
+  if (encoding !== null && Buffer.byteLength(body) >= COMPRESSED_BYTES_MIN) {
+    void endCompressed(exchange, { body: Buffer.from(body), encoding })
+    return
+  }
+  exchange.writeHead()
+  // Text leaves in one write with the head; bytes would be a second piece.
+  response.end(body)
 }
 
 async function endCompressed(
-  response: ServerResponse,
+  exchange: Exchange,
   { body, encoding }: { body: Buffer; encoding: ContentEncoding },
 ): Promise<void> {
+  const { response } = exchange
   try {
     const compressed = await compress(body, encoding)
-    response.setHeader('Content-Encoding', encoding)
-    response.setHeader('Content-Length', compressed.length)
+    exchange.setHeader('Content-Encoding', encoding)
+    exchange.setHeader('Content-Length', compressed.length)
+    exchange.writeHead()
     response.end(compressed)
   } catch {
     response.destroy()
@@ -24,10 +31,15 @@ async function endCompressed(
 }
 
 /** Where the chunks of a body go that is too large to be held; to be opened when the first one is there. */
-export function openBody({ response, encoding }: Exchange): Writable {
-  if (encoding === null) return response
-  response.setHeader('Content-Encoding', encoding)
-  response.removeHeader('Content-Length')
+export function openBody(exchange: Exchange): Writable {
+  const { response, encoding } = exchange
+  if (encoding === null) {
+    exchange.writeHead()
+    return response
+  }
+  exchange.setHeader('Content-Encoding', encoding)
+  exchange.removeHeader('Content-Length')
+  exchange.writeHead()
   const compressor = createCompressor(encoding)
   // A client that leaves closes the response and with it the compressor; the writer sees the response.
   compressor.on('error', () => undefined)

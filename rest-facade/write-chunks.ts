@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { Exchange } from './exchange.ts'
-import { openBody } from './response-body.ts'
+import { endBody, openBody } from './response-body.ts'
 
 /** Sends chunks as they come, no faster than the client reads, and leaves the iteration when the client is gone. */
 export async function writeChunks(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
@@ -13,8 +13,12 @@ export async function writeChunks(exchange: Exchange, chunks: AsyncIterable<Uint
     } else if (run === null) break
     // Under an idempotency key the rest is read all the same, for whoever repeats the request.
   }
-  const end = body ?? response
-  if (!end.destroyed) end.end()
+  if (body === undefined) endEmpty(exchange)
+  else if (!body.destroyed) body.end()
+}
+
+function endEmpty(exchange: Exchange): void {
+  if (!exchange.response.destroyed) endBody(exchange, '')
 }
 
 /** Resolves when there is room again, or when nobody is left to write to. */
