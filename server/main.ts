@@ -1,10 +1,14 @@
+import { enableCompileCache } from 'node:module'
 import { collectBuffersEarly } from './app/buffer-collection.ts'
-import { createApp } from './app/create-app.ts'
-import { createFirstAccount } from './app/first-start.ts'
-import { describeStartFailure } from './app/start-failure.ts'
-import { loadConfig } from './config/config.ts'
 
 collectBuffersEarly()
+// Must come before the sources it is for: a later start takes them stripped and compiled from the last one.
+enableCompileCache()
+const { createApp } = await import('./app/create-app.ts')
+const { createFirstAccount } = await import('./app/first-start.ts')
+const { describeStartFailure } = await import('./app/start-failure.ts')
+const { loadConfig } = await import('./config/config.ts')
+
 try {
   const config = await loadConfig()
   const app = await createApp(config)

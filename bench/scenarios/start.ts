@@ -8,6 +8,7 @@ import { REDIS_URL } from '../harness/redis-server.ts'
 import { judge, type Report } from '../harness/report.ts'
 import type { ScenarioOptions } from '../harness/scenario.ts'
 import { type ServerProcess, spawnServerProcess } from '../harness/server-process.ts'
+import { NODE_FLAGS } from '../harness/sluice.ts'
 import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
@@ -78,7 +79,7 @@ async function measureLaterStarts(place: Place, env: Record<string, string>): Pr
 /** Started in an empty folder, so that no configuration file changes the defaults. */
 async function measureStart({ cwd, signal }: Place, env: Record<string, string>): Promise<Start> {
   const startMs = performance.now()
-  await using server = await spawnServerProcess({ name: 'sluice', args: () => [MAIN], env, cwd })
+  await using server = await spawnServerProcess({ name: 'sluice', args: () => [...NODE_FLAGS, MAIN], env, cwd })
   await waitForAnswer(server, startMs)
   const seconds = (performance.now() - startMs) / 1_000
   await wait(IDLE_SECONDS * 1_000, undefined, { signal })

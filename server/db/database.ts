@@ -1,4 +1,3 @@
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Database } from './schema.ts'
@@ -43,6 +42,8 @@ export function createPostgresDatabase(url: string, onIdleError: (error: Error) 
 
 /** Embedded PostgreSQL in `dataDir`, or in memory without one; `snapshot` is a data folder dumped earlier. */
 export async function createEmbeddedDatabase(dataDir?: string, snapshot?: Blob): Promise<DatabaseHandle> {
+  // Loaded here, since a process on PostgreSQL has no use for another one inside.
+  const { PGlite } = await import('@electric-sql/pglite')
   const pglite = await PGlite.create({
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(snapshot === undefined ? {} : { loadDataDir: snapshot }),
