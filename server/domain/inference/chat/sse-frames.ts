@@ -89,7 +89,7 @@ export function frameData(frame: Buffer): string | undefined {
 }
 
 /** Position after the last blank line, 0 where there is none. */
-function lastFrameEnd(bytes: Buffer): number {
+export function lastFrameEnd(bytes: Buffer): number {
   const { length } = bytes
   if (length >= 2 && bytes[length - 1] === LINE_FEED && bytes[length - 2] === LINE_FEED) return length
   return Math.max(
@@ -99,7 +99,8 @@ function lastFrameEnd(bytes: Buffer): number {
   )
 }
 
-function firstFrameEnd(text: string, from: number): number {
+/** Position after the first frame from `from` on, in text that ends where a frame ends. */
+export function firstFrameEnd(text: string, from: number): number {
   const feed = text.indexOf('\n\n', from)
   const end = feed < 0 ? text.length : feed + 2
   // A server keeps to one kind of line break; without carriage returns nothing else needs a look.

@@ -1,8 +1,8 @@
 import { isRecord } from './completion-text.ts'
-import { countFrames, FrameBuffer, frameData, splitFrames } from './sse-frames.ts'
+import { NotablePlaces, DONE_MARK } from './notable-places.ts'
+import { countFrames, firstFrameEnd, FrameBuffer, frameData, lastFrameEnd } from './sse-frames.ts'
 import type { ThinkingChunkFilter } from './thinking.ts'
 
-const DONE_MARK = '[DONE]'
 const EMPTY: Buffer = Buffer.alloc(0)
 
 const MODEL_MEMBER = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/
@@ -83,28 +83,32 @@ export class StreamReader {
   }
 
   #sort(bytes: Buffer): StreamPiece {
-    if (bytes.length === 0) return { deliver: EMPTY, received: EMPTY, frames: 0 }
     // One character per byte: searching such text is several times faster than searching the bytes.
     const text = bytes.toString('latin1')
-    if (this.#isOrdinary(text))
-      return { deliver: this.#renamed(bytes, text), received: bytes, frames: countFrames(text) }
+    const notable = new NotablePlaces(text)
     const received: Buffer[] = []
     const deliver: Buffer[] = []
-    for (const frame of splitFrames(bytes)) {
-      if (this.#done || this.#failure !== undefined) break
-      const frameText = frame.toString('latin1')
-      const shown = this.#isOrdinary(frameText) ? this.#renamed(frame, frameText) : this.#readFrame(frame, frameText)
+    let frames = 0
+    for (let start = 0; start < text.length && !this.#done && this.#failure === undefined; ) {
+      const unread = this.#unreadEnd(bytes, start, notable)
+      const end = unread > start ? unread : firstFrameEnd(text, start)
+      const part = bytes.subarray(start, end)
+      const partText = text.slice(start, end)
+      const shown = unread > start ? this.#renamed(part, partText) : this.#readFrame(part, partText)
+      start = end
       if (shown === undefined) continue
-      received.push(frame)
+      frames += countFrames(partText)
+      received.push(part)
       if (shown.length > 0) deliver.push(shown)
     }
-    return { deliver: joined(deliver), received: joined(received), frames: received.length }
+    return { deliver: joined(deliver), received: joined(received), frames }
   }
 
-  /** Whether the first chunk is known and nothing in these holds anything that we must read. */
-  #isOrdinary(text: string): boolean {
-    if (this.#first === undefined || this.#thinkingFilter !== undefined) return false
-    return !hasMember(text, '"usage"') && !hasMember(text, '"error"') && !text.includes(DONE_MARK)
+  /** Where the frames from `start` on end that pass unread: the first chunk is known, and nothing in them is notable. */
+  #unreadEnd(bytes: Buffer, start: number, notable: NotablePlaces): number {
+    if (this.#first === undefined || this.#thinkingFilter !== undefined) return start
+    const stop = notable.firstFrom(start)
+    return stop === bytes.length ? stop : start + lastFrameEnd(bytes.subarray(start, stop))
   }
 
   /** What the client gets of one frame: empty where thoughts are taken out, undefined where we keep the frame to ourselves. */
@@ -160,22 +164,6 @@ function utf8(text: string): string {
 
 export function toFrame(chunk: object): Buffer {
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
-}
-
-/**
- * Whether a member of that name has another value than null. Within JSON strings quotes are escaped, so that a quoted key
- * can only be a key, or a string that is no more than that word, which no colon follows.
- */
-function hasMember(text: string, key: string): boolean {
-  for (let at = text.indexOf(key); at >= 0; at = text.indexOf(key, at + key.length)) {
-    let next = at + key.length
-    while (text[next] === ' ') next++
-    if (text[next] !== ':') continue
-    next++
-    while (text[next] === ' ') next++
-    if (text[next] !== 'n') return true
-  }
-  return false
 }
 
 function parseObject(data: string): Record<string, unknown> | undefined {
