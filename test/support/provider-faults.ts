@@ -29,7 +29,7 @@ export function sendJson(response: ServerResponse, body: string | Buffer, status
     .end(body)
 }
 
-export function sendFrames(response: ServerResponse, frames: readonly (string | Uint8Array)[]): void {
+function sendFrames(response: ServerResponse, frames: readonly (string | Uint8Array)[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   for (const frame of frames) response.write(frame)
   response.end()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const Count = z.int().min(0)
 
-export const Usage = z.strictObject({
+const Usage = z.strictObject({
   prompt_tokens: Count,
   completion_tokens: Count,
   total_tokens: Count,
