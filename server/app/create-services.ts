@@ -8,14 +8,6 @@ import { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
 import { KeyEvents } from '../domain/api-keys/key-events.ts'
 import { LastUsedRecorder } from '../domain/api-keys/last-used-recorder.ts'
 import { AuthService } from '../domain/auth/auth-service.ts'
-import { BalanceFeed } from '../domain/ledger/balance-feed.ts'
-import { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
-import { LedgerRepository } from '../domain/ledger/ledger-repository.ts'
-import { LedgerService } from '../domain/ledger/ledger-service.ts'
-import { VerifyRepository } from '../domain/ledger/verify-repository.ts'
-import { HoldRepository } from '../domain/metering/hold-repository.ts'
-import { HoldSweeper } from '../domain/metering/hold-sweeper.ts'
-import { MeteringService } from '../domain/metering/metering-service.ts'
 import { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
 import { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
 import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
@@ -27,6 +19,7 @@ import { withDeadline } from '../store/deadline.ts'
 import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
 import { createIdempotencyService } from './create-idempotency.ts'
 import { createInferenceServices } from './create-inference.ts'
+import { createMoney } from './create-money.ts'
 import { createRpcService } from './create-rpc.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import { startMaintenance } from './maintenance.ts'
@@ -107,45 +100,6 @@ export function createServices(config: Config, infrastructure: Infrastructure): 
       await Promise.all([keys.events.close(), abuseGuard.close(), rpc.close()])
     },
   }
-}
-
-type MoneyParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'> & {
-  rateLimits: RateLimitService
-}
-
-function createMoney({ db, clock, ids, log, pubSub, wait, rateLimits }: MoneyParts) {
-  const processId = ids.uuid()
-  const holds = new HoldRepository(db)
-  const ledgerRepository = new LedgerRepository(db)
-  const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
-  const balanceFeed = new BalanceFeed({ pubSub, ledger: ledgerRepository, log })
-  const metering = new MeteringService({
-    holds,
-    rateLimiter: rateLimits,
-    diemAllowance,
-    balanceFeed,
-    clock,
-    ids,
-    processId,
-    wait,
-  })
-  const sweeper = new HoldSweeper({
-    holds,
-    settle: (item) => metering.settleItem(item),
-    releaseUnsettled: () => metering.releaseUnsettled(),
-    released: (accountId) => balanceFeed.changed(accountId),
-    processId,
-    log,
-  })
-  const ledger = new LedgerService({
-    ledger: ledgerRepository,
-    verification: new VerifyRepository(db),
-    diemAllowance,
-    balanceFeed,
-    clock,
-    ids,
-  })
-  return { metering, sweeper, ledger, ledgerRepository, balanceFeed, processId }
 }
 
 type KeyParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub'> & {

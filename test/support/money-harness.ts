@@ -1,18 +1,12 @@
 import type { Kysely } from 'kysely'
+import { createMoney } from '../../server/app/create-money.ts'
 import type { Database } from '../../server/db/schema.ts'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
 import type { Clock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
-import { BalanceFeed } from '../../server/domain/ledger/balance-feed.ts'
-import { DiemAllowance } from '../../server/domain/ledger/diem-allowance.ts'
-import { LedgerRepository } from '../../server/domain/ledger/ledger-repository.ts'
-import { LedgerService } from '../../server/domain/ledger/ledger-service.ts'
-import { VerifyRepository } from '../../server/domain/ledger/verify-repository.ts'
 import type { Usage } from '../../server/domain/metering/hold.ts'
 import { HoldRepository } from '../../server/domain/metering/hold-repository.ts'
-import { HoldSweeper } from '../../server/domain/metering/hold-sweeper.ts'
 import type { MeteredRequest } from '../../server/domain/metering/metered-request.ts'
-import { MeteringService } from '../../server/domain/metering/metering-service.ts'
 import type { RateLimiter, RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 
@@ -44,28 +38,18 @@ export function createMoneyHarness(
   { holds = new HoldRepository(db), wait = pause } = {},
 ) {
   const ids = createIdSource(clock)
-  const processId = ids.uuid()
-  const ledgerRepository = new LedgerRepository(db)
-  const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
-  const balanceFeed = new BalanceFeed({ pubSub: new MemoryPubSub(silent), ledger: ledgerRepository, log: silent })
   const rateLimiter = createOpenLimiter()
-  const metering = new MeteringService({ holds, rateLimiter, diemAllowance, balanceFeed, clock, ids, processId, wait })
-  const ledger = new LedgerService({
-    ledger: ledgerRepository,
-    verification: new VerifyRepository(db),
-    diemAllowance,
-    balanceFeed,
+  const money = createMoney({
+    db,
     clock,
     ids,
-  })
-  const sweeper = new HoldSweeper({
-    holds,
-    settle: (item) => metering.settleItem(item),
-    releaseUnsettled: () => metering.releaseUnsettled(),
-    released: (accountId) => balanceFeed.changed(accountId),
-    processId,
     log: silent,
+    pubSub: new MemoryPubSub(silent),
+    wait,
+    rateLimits: rateLimiter,
+    holds,
   })
+  const { metering, ledger, ledgerRepository, sweeper, balanceFeed, processId } = money
 
   const addKey = async (accountId: string, limits: KeyLimits = {}): Promise<KeyCaller> => {
     const keyId = ids.uuid()

@@ -1,0 +1,43 @@
+import { BalanceFeed } from '../domain/ledger/balance-feed.ts'
+import { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
+import { LedgerRepository } from '../domain/ledger/ledger-repository.ts'
+import { LedgerService } from '../domain/ledger/ledger-service.ts'
+import { VerifyRepository } from '../domain/ledger/verify-repository.ts'
+import { HoldRepository } from '../domain/metering/hold-repository.ts'
+import { HoldSweeper } from '../domain/metering/hold-sweeper.ts'
+import { MeteringService } from '../domain/metering/metering-service.ts'
+import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
+import type { Infrastructure } from './infrastructure.ts'
+
+export interface MoneyParts extends Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'> {
+  rateLimits: RateLimiter
+  /** In place of the database's own, for tests that make it fail. */
+  holds?: HoldRepository
+}
+
+/** One process's money path: holds and settlements under its lease, the ledger, and the feed of balances. */
+export function createMoney(parts: MoneyParts) {
+  const { db, clock, ids, log, pubSub, wait, rateLimits: rateLimiter, holds = new HoldRepository(db) } = parts
+  const processId = ids.uuid()
+  const ledgerRepository = new LedgerRepository(db)
+  const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
+  const balanceFeed = new BalanceFeed({ pubSub, ledger: ledgerRepository, log })
+  const metering = new MeteringService({ holds, rateLimiter, diemAllowance, balanceFeed, clock, ids, processId, wait })
+  const sweeper = new HoldSweeper({
+    holds,
+    settle: (item) => metering.settleItem(item),
+    releaseUnsettled: () => metering.releaseUnsettled(),
+    released: (accountId) => balanceFeed.changed(accountId),
+    processId,
+    log,
+  })
+  const ledger = new LedgerService({
+    ledger: ledgerRepository,
+    verification: new VerifyRepository(db),
+    diemAllowance,
+    balanceFeed,
+    clock,
+    ids,
+  })
+  return { metering, sweeper, ledger, ledgerRepository, balanceFeed, processId, holds }
+}
