@@ -68,22 +68,17 @@ export class HeldRequest implements MeteredRequest {
     return this.#finishOnce(item, used)
   }
 
-  #finishOnce(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
-    return this.#finish(item, used).finally(this.#ports.ended)
+  async #finishOnce(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
+    try {
+      this.#ports.returnWindows(this.grant, used)
+      return await this.#finish(item)
+    } finally {
+      this.#ports.ended()
+    }
   }
 
-  async #finish(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
-    this.#ports.returnWindows(this.grant, used)
-    const result = await this.#ports.settle(item).catch((error: unknown) => {
-      this.#ports.unsettled({ ...item, charge_nano: '0', sku: null })
-      throw new DomainError(
-        'unavailable',
-        'The charge of this request could not be written, so it was not completed; send it again',
-        {
-          cause: error,
-        },
-      )
-    })
+  async #finish(item: SettleItem): Promise<Receipt> {
+    const result = await this.#write(item)
     // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
     if (result.outcome === 'lost' && item.sku !== null) {
       throw new DomainError(
@@ -102,6 +97,19 @@ export class HeldRequest implements MeteredRequest {
       currency: this.hold.currency,
       balanceAfterNano: result.balanceAfterNano,
       settledNow: result.outcome === 'settled',
+    }
+  }
+
+  async #write(item: SettleItem): Promise<SettleResult> {
+    try {
+      return await this.#ports.settle(item)
+    } catch (cause) {
+      this.#ports.unsettled({ ...item, charge_nano: '0', sku: null })
+      throw new DomainError(
+        'unavailable',
+        'The charge of this request could not be written, so it was not completed; send it again',
+        { cause },
+      )
     }
   }
 

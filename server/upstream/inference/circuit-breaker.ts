@@ -16,10 +16,10 @@ export function createCircuitBreaker(): CircuitBreaker {
     openedAtMs = Date.now()
   })
   return {
-    async run(call) {
+    run(call) {
+      const waits = policy.state === CircuitState.Open && Date.now() - openedAtMs < PROBE_AFTER_MS
       // While a probe is under way the policy would make others wait for it; a model may take minutes, so they pass by.
-      if (policy.state === CircuitState.HalfOpen) return undefined
-      if (policy.state === CircuitState.Open && Date.now() - openedAtMs < PROBE_AFTER_MS) return undefined
+      if (waits || policy.state === CircuitState.HalfOpen) return Promise.resolve(undefined)
       return policy.execute(call)
     },
   }

@@ -53,7 +53,8 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): InferenceP
       } catch (error) {
         throw toTransportError(error)
       }
-      return exchange.response
+      // Awaited: to return it would cost three more turns.
+      return await exchange.response
     },
     close: () => pool.destroy(),
   }
