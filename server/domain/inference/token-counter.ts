@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { estimateTokens } from './token-estimate.ts'
 
 /** Above this much text, counting would hold up everybody else's requests. */
@@ -8,6 +10,9 @@ const COUNTED_CHARACTERS_MAX = 1024 * 1024
 const RUN_CHARACTERS_MAX = 250
 /** No real text packs more characters into a token on average; only there does a long text surely have that many tokens. */
 const CHARACTERS_PER_TOKEN_MAX = 16
+const REMEMBERED_COUNTS_MAX = 20_000
+/** A shorter text is counted as fast as its digest is made. */
+const REMEMBERED_CHARACTERS_MIN = 256
 
 export interface TokenCount {
   tokens: number
@@ -21,6 +26,8 @@ type CountTokens = (text: string) => number
 export class TokenCounter {
   #countTokens: CountTokens | undefined
   #loading: Promise<void> | undefined
+  /** By digest, so that no prompt stays in memory. A chat sends its earlier turns again with each new one. */
+  readonly #remembered = new LRUCache<string, number>({ max: REMEMBERED_COUNTS_MAX })
 
   /** Loads the encoding, once. Its 80 ms belong at the start of the process; counting before is estimating. */
   load(): Promise<void> {
@@ -32,7 +39,7 @@ export class TokenCounter {
   count(texts: readonly string[]): TokenCount {
     const characters = texts.reduce((sum, text) => sum + text.length, 0)
     if (this.#countTokens !== undefined && characters <= EXACT_CHARACTERS_MAX) {
-      const tokens = texts.reduce((sum, text) => sum + this.countExactly(text), 0)
+      const tokens = texts.reduce((sum, text) => sum + this.#countOnce(text), 0)
       return { tokens, atLeast: tokens }
     }
     const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0)
@@ -55,6 +62,16 @@ export class TokenCounter {
       start = end
     }
     return tokens + countTokens(text.slice(start))
+  }
+
+  #countOnce(text: string): number {
+    if (text.length < REMEMBERED_CHARACTERS_MIN) return this.countExactly(text)
+    const digest = hash('sha256', text, 'base64')
+    const known = this.#remembered.get(digest)
+    if (known !== undefined) return known
+    const tokens = this.countExactly(text)
+    this.#remembered.set(digest, tokens)
+    return tokens
   }
 
   async #load(): Promise<void> {

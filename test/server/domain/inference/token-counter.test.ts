@@ -25,6 +25,13 @@ describe('count', () => {
     expect(counter.count([])).toEqual({ tokens: 0, atLeast: 0 })
   })
 
+  test('a text that comes again counts as it did, and no text counts as another', () => {
+    const texts = Object.values(SAMPLES).map((sample) => `${sample} `.repeat(20))
+    const first = texts.map((text) => counter.count([text]).tokens)
+    expect(texts.map((text) => counter.count([text]).tokens)).toEqual(first)
+    expect(first).toEqual(texts.map((text) => counter.countExactly(text)))
+  })
+
   test('takes special tokens in a prompt as plain text', () => {
     expect(counter.count(['<|endoftext|>']).tokens).toBeGreaterThan(1)
   })
