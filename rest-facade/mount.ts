@@ -106,7 +106,11 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
     await handle(route, exchange)
   } catch (error) {
     exchange ??= begin(incoming, { caller, body: undefined, rawBody: EMPTY, requestId })
-    await fail(exchange, error, route)
+    await fail(exchange, error, route).catch((failure: unknown) => {
+      // Whatever keeps even the refusal from being written must end this request and no other.
+      services.log.error('refusal could not be written', { requestId, route: route.path, error: failure })
+      incoming.response.destroy()
+    })
   }
 }
 
