@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
+import { type OutgoingHttpHeaders, request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { type RpcNodeServer, startRpcNode } from '../support/rpc-node.ts'
@@ -10,10 +10,10 @@ const GROWTH_MEGABYTES_MAX = 64
 const WARM_UP_CALLS = 200
 
 /** Sends one call; resolves with the size of the answer, read at full speed and thrown away. */
-function call(server: ServerProcess, key: string, encoding = 'identity'): Promise<number> {
+function call(server: ServerProcess, key: string, sent: OutgoingHttpHeaders = {}): Promise<number> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'accept-encoding': encoding }
-    const sent = request(
+    const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...sent }
+    const exchange = request(
       `${server.url}/api/v1/crypto/rpc/ethereum-mainnet`,
       { method: 'POST', headers },
       (response) => {
@@ -22,7 +22,7 @@ function call(server: ServerProcess, key: string, encoding = 'identity'): Promis
         response.once('error', reject).once('end', () => resolve(bytes))
       },
     )
-    sent.once('error', reject).end('{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}')
+    exchange.once('error', reject).end('{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}')
   })
 }
 
@@ -57,11 +57,29 @@ describe.runIf(hasEngine('postgres') && process.platform === 'linux')('a trace o
       node.failNext({ kind: 'huge', bytes: ANSWER_BYTES })
       let bytes = 0
       const growth = await growthMegabytes(server.pid, async () => {
-        bytes = await call(server, adminKey, encoding)
+        bytes = await call(server, adminKey, { 'accept-encoding': encoding })
       })
       if (encoding === 'identity') expect(bytes).toBeGreaterThan(ANSWER_BYTES)
       else expect(bytes).toBeLessThan(ANSWER_BYTES / 100)
       expect(growth).toBeLessThan(GROWTH_MEGABYTES_MAX)
     }
+  })
+
+  test('is kept under an idempotency key and given again within twice the bound: it is sealed and stored as well', async () => {
+    await using node = await startRpcNode()
+    await using database = await createTestDatabase('postgres')
+    const { server, adminKey } = await startWarm(node, database.url ?? '')
+    await using _running = server
+    node.failNext({ kind: 'huge', bytes: ANSWER_BYTES })
+    const sizes: number[] = []
+    const growths: number[] = []
+    for (let count = 0; count < 3; count += 1) {
+      const growth = await growthMegabytes(server.pid, async () => {
+        sizes.push(await call(server, adminKey, { 'idempotency-key': 'trace' }))
+      })
+      growths.push(growth)
+    }
+    for (const growth of growths) expect(growth, growths.join(', ')).toBeLessThan(2 * GROWTH_MEGABYTES_MAX)
+    expect(sizes).toEqual([ANSWER_BYTES + 36, ANSWER_BYTES + 36, ANSWER_BYTES + 36])
   })
 })

@@ -1,4 +1,4 @@
-/** The rest of a kept answer that is too large for its record: 1 MiB of the body a row, sealed. */
+/** The rest of a kept answer that is too large for its record: 60 KiB of the body a row, sealed. */
 export interface IdempotencyChunksTable {
   account_id: string
   key: string

@@ -21,7 +21,7 @@ export interface IdempotencyRecordsTable {
   headers: Json
   /** What the answer costs, to charge it after a crash; null for one that costs nothing. */
   charge: Json
-  /** Up to 1 MiB, sealed; null for an answer in chunks and for one that was too large to keep. */
+  /** Up to 240 KiB, sealed; null for an answer in chunks and for one that was too large to keep. */
   body: Uint8Array | null
   body_bytes: bigint | null
   chunk_count: number | null

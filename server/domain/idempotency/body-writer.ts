@@ -2,17 +2,21 @@ import type { BodyVault } from './body-vault.ts'
 import type { KeptBody, RunId } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 
-export const CHUNK_BYTES = 1_048_576
+/** A row of a body. Read as text, as the driver does, it stays below what V8 takes for a large object and collects late. */
+export const CHUNK_BYTES = 61_440
+const CHUNKS_AT_ONCE = 4
+/** A smaller body lies in its record; a larger one is stored in pieces of this size, one statement each. */
+export const BATCH_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 /** A larger answer still reaches its client, but is not kept. */
 export const KEPT_BYTES_MAX = 268_435_456
 
 export interface BodyWriterDependencies {
-  records: Pick<IdempotencyRepository, 'addChunk' | 'removeChunks'>
+  records: Pick<IdempotencyRepository, 'addChunks' | 'removeChunks'>
   vault: BodyVault
   keptBytesMax: number
 }
 
-/** Stores an answer's body while it passes: whole rows at a time, so that memory holds one of them. */
+/** Stores an answer's body while it passes: some rows at a time, so that memory holds no more of it. */
 export class BodyWriter {
   readonly #run: RunId
   readonly #deps: BodyWriterDependencies
@@ -36,7 +40,7 @@ export class BodyWriter {
     }
     this.#buffered.push(bytes)
     this.#bufferedBytes += bytes.length
-    if (this.#bufferedBytes >= CHUNK_BYTES) await this.#store(CHUNK_BYTES)
+    if (this.#bufferedBytes >= BATCH_BYTES) await this.#store(BATCH_BYTES)
   }
 
   /** Stores what is left and says where the body lies; more may follow. */
@@ -54,17 +58,26 @@ export class BodyWriter {
     return this.#bytes > this.#deps.keptBytesMax
   }
 
-  /** Stores rows of at most one chunk while at least `fromBytes` are buffered. */
+  /** Stores batch after batch while at least `fromBytes` are buffered. */
   async #store(fromBytes: number): Promise<void> {
     let rest = Buffer.concat(this.#buffered)
     while (rest.length >= fromBytes) {
-      const content = this.#deps.vault.seal(rest.subarray(0, CHUNK_BYTES), placeOf(this.#run, this.#chunks))
-      await this.#deps.records.addChunk(this.#run, this.#chunks, content)
-      this.#chunks += 1
-      rest = rest.subarray(CHUNK_BYTES)
+      const chunks = this.#seal(rest.subarray(0, BATCH_BYTES))
+      await this.#deps.records.addChunks(this.#run, this.#chunks, chunks)
+      this.#chunks += chunks.length
+      rest = rest.subarray(BATCH_BYTES)
     }
     this.#buffered = rest.length === 0 ? [] : [rest]
     this.#bufferedBytes = rest.length
+  }
+
+  #seal(batch: Buffer): Buffer[] {
+    const sealed: Buffer[] = []
+    for (let start = 0; start < batch.length; start += CHUNK_BYTES) {
+      const place = placeOf(this.#run, this.#chunks + sealed.length)
+      sealed.push(this.#deps.vault.seal(batch.subarray(start, start + CHUNK_BYTES), place))
+    }
+    return sealed
   }
 }
 

@@ -112,10 +112,12 @@ export class IdempotencyRepository {
       .execute()
   }
 
-  async addChunk({ accountId, key, requestId }: RunId, position: number, content: Buffer): Promise<void> {
+  /** Stores chunks that follow each other, the first at `position`. */
+  async addChunks({ accountId, key, requestId }: RunId, position: number, chunks: readonly Buffer[]): Promise<void> {
+    const common = { account_id: accountId, key, request_id: requestId }
     await this.#db
       .insertInto('idempotency_chunks')
-      .values({ account_id: accountId, key, request_id: requestId, position, content })
+      .values(chunks.map((content, index) => ({ ...common, position: position + index, content })))
       .execute()
   }
 
