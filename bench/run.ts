@@ -3,22 +3,37 @@ import { parseArgs } from 'node:util'
 import { startLoadClient } from './harness/load.ts'
 import { describeMachine, formatReport, type Report } from './harness/report.ts'
 import type { ScenarioOptions } from './harness/scenario.ts'
+import { runAnalytics } from './scenarios/analytics.ts'
 import { runChat, runStream } from './scenarios/chat.ts'
+import { runDashboard } from './scenarios/dashboard.ts'
+import { runHostile } from './scenarios/hostile.ts'
 import { runLatency } from './scenarios/latency.ts'
+import { runLimiter } from './scenarios/limiter.ts'
 import { runMoney } from './scenarios/money.ts'
 import { runRpc } from './scenarios/rpc.ts'
+import { runSiwx } from './scenarios/siwx.ts'
 import { runStart } from './scenarios/start.ts'
+import { runSubscribers } from './scenarios/subscribers.ts'
 
 const SCENARIOS: Record<string, (options: ScenarioOptions) => Promise<Report>> = {
   chat: runChat,
   stream: runStream,
   rpc: runRpc,
   money: runMoney,
+  limiter: runLimiter,
   latency: runLatency,
   start: runStart,
+  siwx: runSiwx,
+  subscribers: runSubscribers,
+  analytics: runAnalytics,
+  dashboard: runDashboard,
+  hostile: runHostile,
 }
 const NEEDING_PEERS = new Set(['chat', 'stream'])
 const TIME_LIMIT_SECONDS = 300
+/** Ten million events take minutes to generate. */
+const GENERATING = new Set(['analytics', 'dashboard'])
+const GENERATING_LIMIT_SECONDS = 1_800
 /** Stopping the servers and dropping the database may take this long. */
 const FORCED_END_SECONDS = 20
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
@@ -80,7 +95,8 @@ process.exit(reports.every(({ verdicts }) => verdicts.every(({ passed }) => pass
 /** A run that ends early fails where it stands, so that its servers stop and its database is dropped on the way out. */
 async function runScenario(name: string): Promise<Report> {
   const interrupted = new AbortController()
-  const timer = setTimeout(() => interrupted.abort(new Error('the time limit has passed')), TIME_LIMIT_SECONDS * 1_000)
+  const limitSeconds = GENERATING.has(name) ? GENERATING_LIMIT_SECONDS : TIME_LIMIT_SECONDS
+  const timer = setTimeout(() => interrupted.abort(new Error('the time limit has passed')), limitSeconds * 1_000)
   const interrupt = () => interrupted.abort(new Error('interrupted'))
   const force = () => process.exit(1)
   interrupted.signal.addEventListener('abort', () => setTimeout(force, FORCED_END_SECONDS * 1_000).unref())

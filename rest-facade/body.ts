@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { DomainError } from '../server/domain/errors.ts'
+import { assertParsable } from './json-structure.ts'
 import type { Route } from './route.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -25,11 +26,16 @@ export async function readRequestBody(request: IncomingMessage, declared: Route[
 }
 
 function parseJson(raw: Buffer): unknown {
+  assertParsable(raw)
   try {
     return JSON.parse(raw.toString('utf8'))
   } catch (error) {
     throw new DomainError('invalid_json', 'Invalid JSON request: the body is not valid JSON', { cause: error })
   }
+}
+
+function cutOff(): DomainError {
+  return new DomainError('invalid_request', 'The request ended before its body was complete')
 }
 
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
@@ -39,6 +45,8 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
       `The request body is larger than the ${limitBytes} bytes that this route takes; send less in one request`,
     )
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(tooLarge())
+  // A client may leave while the payment it brought settles; nothing would ever be heard of its body.
+  if (request.destroyed) return Promise.reject(cutOff())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -56,8 +64,7 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
     )
     request.once('error', reject)
     request.once('close', () => {
-      if (!request.complete)
-        reject(new DomainError('invalid_request', 'The request ended before its body was complete'))
+      if (!request.complete) reject(cutOff())
     })
   })
 }

@@ -1,27 +1,48 @@
 import type { IncomingMessage } from 'node:http'
-import type { Caller } from '../server/domain/auth/caller.ts'
+import type { Caller, WalletCaller } from '../server/domain/auth/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import type { Access } from './route.ts'
 
 const BEARER = /^Bearer +(\S+)\s*$/i
 
-/** Who sends the request, as far as the route's access asks. Fails with `unauthenticated` or `admin_key_required`. */
+/**
+ * Who sends the request, as far as the route's access asks. A wallet's signature wins over a key where wallets are
+ * served, and means nothing elsewhere. Fails with `unauthenticated`, `sign_in_required`, `sign_in_refused` or, while
+ * the caller is blocked, `abuse_blocked`.
+ */
 export async function identify(request: IncomingMessage, access: Access, services: Services): Promise<Caller | null> {
   if (access === 'public') return null
-  const header = request.headers.authorization
-  if (header === undefined && access === 'optional') return null
-  if (header === undefined) {
-    throw new DomainError(
-      'unauthenticated',
-      'Authentication failed: send the header "Authorization: Bearer <API_KEY>" with a key of this service',
-    )
-  }
   const address = request.socket.remoteAddress ?? ''
+  const signIn = access === 'inference' || access === 'wallet' ? signInOf(request) : undefined
+  if (signIn !== undefined) return services.signIn.signIn(signIn, address)
+  const header = access === 'wallet' ? undefined : request.headers.authorization
+  if (header === undefined && access === 'optional') return null
+  if (header === undefined) throw credentialMissing(access, services)
   const caller = await authenticate(header, services, address)
   services.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
-  if (access === 'admin') services.auth.requireAdmin(caller)
   return caller
+}
+
+/** The caller of a route of wallets. */
+export function requireWallet(caller: Caller): WalletCaller {
+  if (caller.kind === 'wallet') return caller
+  throw new DomainError('unauthenticated', 'Authentication failed: this needs the header SIGN-IN-WITH-X')
+}
+
+function signInOf({ headers }: IncomingMessage): string | undefined {
+  const header = headers['sign-in-with-x'] ?? headers['x-sign-in-with-x']
+  return Array.isArray(header) ? header.join() : header
+}
+
+function credentialMissing(access: Access, { paymentOptions }: Services): DomainError {
+  const key = 'send the header "Authorization: Bearer <API_KEY>" with a key of this service'
+  const wallet = 'send the header SIGN-IN-WITH-X, signed by your wallet'
+  if (access === 'wallet') return new DomainError('sign_in_required', `Authentication failed: ${wallet}`)
+  if (access === 'inference' && paymentOptions.available) {
+    return new DomainError('sign_in_required', `Authentication failed: ${key}, or ${wallet}`)
+  }
+  return new DomainError('unauthenticated', `Authentication failed: ${key}`)
 }
 
 async function authenticate(header: string, services: Services, address: string) {

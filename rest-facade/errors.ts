@@ -7,9 +7,13 @@ interface RestError {
   code: string
   /** OpenAI's error type. */
   type: string
+  /** x402 clients read the code in `error` and the sentence in `message`. */
+  x402?: true
 }
 
 const invalid = (code: string, status = 400): RestError => ({ status, code, type: 'invalid_request_error' })
+
+const payment = (code: string, status = 400): RestError => ({ ...invalid(code, status), x402: true })
 
 /** Every domain error on the REST wire; a new code does not compile until it has a line here. */
 const REST_ERRORS: Record<DomainErrorCode, RestError> = {
@@ -17,6 +21,9 @@ const REST_ERRORS: Record<DomainErrorCode, RestError> = {
   invalid_json: invalid('INVALID_JSON'),
   unauthenticated: { status: 401, code: 'AUTHENTICATION_FAILED', type: 'authentication_error' },
   admin_key_required: { status: 401, code: 'ADMIN_KEY_REQUIRED', type: 'authentication_error' },
+  sign_in_required: { status: 401, code: 'AUTHENTICATION_FAILED', type: 'authentication_error' },
+  sign_in_refused: { status: 401, code: 'X402_INVALID_SIGN_IN', type: 'authentication_error' },
+  wallet_mismatch: { status: 403, code: 'X402_WALLET_MISMATCH', type: 'permission_error' },
   forbidden: { status: 403, code: 'UNAUTHORIZED', type: 'permission_error' },
   model_privacy: { status: 403, code: 'MODEL_PRIVACY', type: 'permission_error' },
   not_found: invalid('NOT_FOUND', 404),
@@ -36,6 +43,21 @@ const REST_ERRORS: Record<DomainErrorCode, RestError> = {
   upstream_failed: { status: 502, code: 'INFERENCE_FAILED', type: 'api_error' },
   upstream_timeout: { status: 504, code: 'REQUEST_TIMEOUT', type: 'api_error' },
   rpc_upstream_failed: { status: 500, code: 'RPC_UPSTREAM_FAILED', type: 'api_error' },
+  payment_format_invalid: payment('INVALID_PAYMENT_FORMAT'),
+  payment_invalid: payment('INVALID_PAYMENT'),
+  payment_network_unsupported: payment('UNSUPPORTED_NETWORK'),
+  payment_recipient_wrong: payment('INVALID_PAYMENT_RECIPIENT'),
+  payment_token_unsupported: payment('UNSUPPORTED_TOKEN'),
+  payment_scheme_unsupported: payment('UNSUPPORTED_SCHEME'),
+  payment_amount_invalid: payment('INVALID_AMOUNT'),
+  payment_payer_invalid: payment('INVALID_PAYMENT_PAYER'),
+  payment_too_low: payment('AMOUNT_TOO_LOW'),
+  payment_too_high: payment('AMOUNT_TOO_HIGH'),
+  payment_refused: payment('PAYMENT_VERIFICATION_FAILED'),
+  payment_failed: payment('SETTLEMENT_FAILED', 402),
+  payment_used: payment('PAYMENT_ALREADY_USED', 409),
+  payment_not_accepted: payment('PAYMENT_HEADER_NOT_ACCEPTED'),
+  payment_not_configured: payment('X402_NOT_CONFIGURED', 503),
   unavailable: { status: 503, code: 'UNAVAILABLE', type: 'api_error' },
   internal: { status: 500, code: 'UNKNOWN_ERROR', type: 'api_error' },
 }
@@ -53,12 +75,17 @@ export function toDomainError(error: unknown): DomainError {
 
 /** Status and body of an error; `openAiShape` gives OpenAI's error object in place of the specification's. */
 export function toRestError(error: DomainError, openAiShape: boolean): RestErrorAnswer {
-  const { status, code, type } = REST_ERRORS[error.code]
+  const { status, type, x402, code: generalCode } = REST_ERRORS[error.code]
+  const code = error.publicCode ?? generalCode
   const answered = error.code === 'upstream_rejected' ? (error.upstreamStatus ?? status) : status
   // Clients match on this one code in OpenAI's form, whatever the configured shape.
   if (openAiShape || error.code === 'context_length_exceeded') {
     const body = { error: { message: error.message, type, param: error.field ?? null, code } }
     return { status: answered, body }
+  }
+  if (x402) {
+    const details = error.facts === undefined ? {} : { details: error.facts }
+    return { status: answered, body: { error: code, message: error.message, code, ...details } }
   }
   return {
     status: answered,

@@ -100,12 +100,23 @@ export class Exchange {
     return Array.isArray(value) ? value[0] : value
   }
 
+  /** Where the request came from, as the socket says. */
+  get remoteAddress(): string {
+    return this.request.socket.remoteAddress ?? ''
+  }
+
   setHeader(name: string, value: string | number): void {
     this.#headers.set(name, value)
   }
 
   setHeaders(headers: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(headers)) this.#headers.set(name, value)
+  }
+
+  /** Adds to what the answer depends on; the origin may be among it already. */
+  vary(name: string): void {
+    const others = this.response.getHeader('Vary')
+    this.setHeader('Vary', others === undefined ? name : `${String(others)}, ${name}`)
   }
 
   hasHeader(name: string): boolean {

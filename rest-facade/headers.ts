@@ -1,4 +1,4 @@
-import { formatUsd } from '../server/domain/money.ts'
+import { formatUsd, formatUsdFixed } from '../server/domain/money.ts'
 import type { Balance } from '../server/domain/ledger/ledger.ts'
 import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'
 import type { RateGrant } from '../server/domain/rate-limits/rate-plan.ts'
@@ -10,6 +10,15 @@ export function setMeteringHeaders(exchange: Exchange, metered: MeteredRequest):
   const { usdNano, diemNano } = metered.hold.balancesBefore
   setBalance(exchange, 'usd', usdNano)
   setBalance(exchange, 'diem', diemNano)
+  const { receipt } = metered
+  // A stream's head leaves before its charge is known.
+  setBalanceRemaining(exchange, receipt?.currency === 'usd' ? receipt.balanceAfterNano : usdNano)
+}
+
+/** What a wallet has left: USD with six decimals, rounded down. Nothing for keys. */
+export function setBalanceRemaining(exchange: Exchange, usdNano: bigint): void {
+  if (exchange.caller?.kind !== 'wallet') return
+  exchange.setHeader('X-Balance-Remaining', formatUsdFixed(usdNano - (usdNano % 1_000n), 6))
 }
 
 /** The specification's seven headers; those about tokens only where tokens are limited. */
@@ -30,7 +39,10 @@ export function setRateLimitHeaders(
 }
 
 export function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): void {
-  for (const { currency, balanceNanoUsd } of balances) setBalance(exchange, currency, balanceNanoUsd)
+  for (const { currency, balanceNanoUsd } of balances) {
+    setBalance(exchange, currency, balanceNanoUsd)
+    if (currency === 'usd') setBalanceRemaining(exchange, balanceNanoUsd)
+  }
 }
 
 function setBalance(exchange: Exchange, currency: 'usd' | 'diem', balanceNanoUsd: bigint): void {

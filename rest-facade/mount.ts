@@ -1,25 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, Request, Response } from 'express'
 import type { Caller } from '../server/domain/auth/caller.ts'
-import type { DomainError } from '../server/domain/errors.ts'
+import type { DomainError, LimitFacts } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
 import { readRequestBody } from './body.ts'
 import { acceptedEncoding } from './content-encoding.ts'
 import { identify } from './credentials.ts'
+import { CrossOriginCalls } from './cross-origin.ts'
 import { toDomainError, toRestError } from './errors.ts'
 import { DirectRoutes } from './direct-routes.ts'
 import { Exchange, type Target } from './exchange.ts'
 import { serveIdempotently } from './idempotency.ts'
 import type { Route } from './route.ts'
+import { answerPending, paymentHeaderOf, type RequestPayment, setPaymentResponse, takePayment } from './x402/payment.ts'
+import { answerPaymentRequired } from './x402/payment-required.ts'
 
 const BASE_PATH = '/api/v1'
 const EMPTY = Buffer.alloc(0)
 
 /**
  * Serves the table of routes below `/api/v1`, with one pipeline for all: identify, read, handle, answer. The returned
- * listener serves the plain paths without Express, whose own part of a request costs more than finding a route does,
- * and leaves every other request to it by answering false.
+ * listener comes before Express: it sees to browsers, serves the plain paths, since Express's own part of a request costs
+ * more than finding a route does, and leaves every other request to it by answering false.
  */
 export function mountRestFacade(
   app: Express,
@@ -50,11 +53,33 @@ export function mountRestFacade(
     })
   })
   const direct = new DirectRoutes(BASE_PATH, routes)
+  const crossOrigin = new CrossOriginCalls(routes, services)
   return (request, response) => {
+    if (request.url?.startsWith(BASE_PATH) === true && crossOrigin.answer(request, response)) return true
     const found = direct.find(request)
-    if (found === undefined) return false
+    if (found === undefined) return refuseUnreadablePath({ request, response, services })
     void serve(found.route, { request, response, services, target: found.target })
     return true
+  }
+}
+
+/** Express answers such a path with a page of its own that tells the insides of the process. */
+function refuseUnreadablePath(parts: Omit<Incoming, 'target'>): boolean {
+  const [path = ''] = (parts.request.url ?? '').split('?')
+  if (!path.startsWith(BASE_PATH) || isReadable(path)) return false
+  begin({ ...parts, target: { path, params: {}, search: '' } }).json(400, {
+    error: 'The path is not readable: write each % as %25, and other characters as percent-encoded UTF-8',
+    code: 'INVALID_REQUEST',
+  })
+  return true
+}
+
+function isReadable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -77,18 +102,25 @@ function incoming(request: Request, response: Response, services: Services): Inc
   }
 }
 
+/** What is known of a request before its handler runs. */
+interface Read {
+  caller: Caller | null
+  body: unknown
+  rawBody: Buffer
+  requestId?: string
+  payment?: RequestPayment | undefined
+}
+
 function begin(
   { request, response, services, target }: Incoming,
-  read: { caller: Caller | null; body: unknown; rawBody: Buffer; requestId?: string } = {
-    caller: null,
-    body: undefined,
-    rawBody: EMPTY,
-  },
+  { payment, ...read }: Read = { caller: null, body: undefined, rawBody: EMPTY },
 ): Exchange {
   const requestId = read.requestId ?? services.ids.requestId()
   const exchange = new Exchange({ request, response, services, target, requestId, ...read })
   exchange.setHeader('CF-RAY', requestId)
   exchange.setHeader(`x-${services.serviceName}-version`, services.version)
+  // Also on a refusal: what was paid is on the wallet's balance, whatever became of the request.
+  if (payment?.kind === 'credited') setPaymentResponse(exchange, payment.credited)
   return exchange
 }
 
@@ -97,15 +129,21 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
   const requestId = services.ids.requestId()
   let exchange: Exchange | undefined
   let caller: Caller | null = null
+  let payment: RequestPayment | undefined
   try {
-    caller = await identify(request, route.access, services)
+    if (paymentHeaderOf(request) !== undefined) payment = await takePayment(request, route, services)
+    if (payment?.kind === 'pending') return answerPending(begin(incoming), payment.pending)
+    caller = payment === undefined ? await identify(request, route.access, services) : payment.caller
+    // The caller is known by now, so a refusal counts as its failure and tells its limits.
+    if (caller !== null && route.access === 'admin') services.auth.requireAdmin(caller)
     const { raw, parsed } = await readRequestBody(request, route.body)
-    exchange = begin(incoming, { caller, body: parsed, rawBody: raw, requestId })
+    exchange = begin(incoming, { caller, body: parsed, rawBody: raw, requestId, payment })
     if (caller !== null && (route.access === 'admin' || route.access === 'any_key'))
       await admitManagement(exchange, caller)
+    if (caller !== null && route.access === 'optional') await setAccountHeaders(exchange, caller)
     await handle(route, exchange)
   } catch (error) {
-    exchange ??= begin(incoming, { caller, body: undefined, rawBody: EMPTY, requestId })
+    exchange ??= begin(incoming, { caller, body: undefined, rawBody: EMPTY, requestId, payment })
     await fail(exchange, error, route).catch((failure: unknown) => {
       // Whatever keeps even the refusal from being written must end this request and no other.
       services.log.error('refusal could not be written', { requestId, route: route.path, error: failure })
@@ -117,7 +155,7 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
 function handle(route: Route, exchange: Exchange): Promise<void> {
   if (route.compressed === true) {
     exchange.encoding = acceptedEncoding(exchange.header('accept-encoding'))
-    exchange.setHeader('Vary', 'Accept-Encoding')
+    exchange.vary('Accept-Encoding')
   }
   if (route.idempotent === undefined) return route.handler(exchange)
   return serveIdempotently(exchange, () => route.handler(exchange))
@@ -143,10 +181,11 @@ async function fail(exchange: Exchange, thrown: unknown, route: Route): Promise<
     return
   }
   const openAiShape = exchange.header(`x-${services.serviceName}-error-format`) === 'openai' || services.openAiErrors
-  const { status, body } = toRestError(error, openAiShape)
+  const asked = await askForPayment(exchange, error, route)
+  const { status, body } = asked ?? toRestError(error, openAiShape)
   if (caller !== null) {
-    if (status !== 402 && status !== 429) services.abuseGuard.recordFailure(subjectOf(caller))
-    await setAccountHeaders(exchange, caller)
+    if (status !== 402 && status !== 429) services.abuseGuard.recordFailure(subjectOf(caller), caller)
+    await setAccountHeaders(exchange, caller, error.limit)
   }
   setRetryHeaders(exchange, error, route)
   // The rest of a refused body is not worth reading; closing tells the client to stop sending it.
@@ -154,20 +193,38 @@ async function fail(exchange: Exchange, thrown: unknown, route: Route): Promise<
   exchange.json(status, body)
 }
 
+/** The terms come from elsewhere for some chains; where they cannot be had, the plain refusal stands. */
+async function askForPayment(exchange: Exchange, error: DomainError, route: Route) {
+  try {
+    const body = await answerPaymentRequired(exchange, error, route)
+    return body === undefined ? undefined : { status: 402, body }
+  } catch (failure) {
+    exchange.services.log.warn('what can be paid is missing on a 402', {
+      requestId: exchange.requestId,
+      error: failure,
+    })
+    return undefined
+  }
+}
+
 function subjectOf(caller: Caller): string {
   return caller.kind === 'key' ? `key:${caller.keyId}` : `wallet:${caller.walletAddress}`
 }
 
-/** Refusals carry the limit and balance headers as well; a store that fails here must not hide the refusal. */
-async function setAccountHeaders(exchange: Exchange, caller: Caller): Promise<void> {
+/** Answers that were not admitted carry the limit and balance headers as well; a store that fails here must not hide them. */
+async function setAccountHeaders(exchange: Exchange, caller: Caller, limit?: LimitFacts): Promise<void> {
   if (exchange.hasHeader('x-ratelimit-type')) return
   const { rateLimits, ratePlans, ledger, log } = exchange.services
   try {
-    const plan = ratePlans.planForManagement(caller)
-    setRateLimitHeaders(exchange, { plan, ...(await rateLimits.peek(plan)) })
+    if (limit?.windows === undefined) {
+      const plan = ratePlans.planForManagement(caller)
+      setRateLimitHeaders(exchange, { plan, ...(await rateLimits.peek(plan)) })
+    } else {
+      setRateLimitHeaders(exchange, { plan: limit.windows, ...limit.windows })
+    }
     setBalanceHeaders(exchange, await ledger.balances(caller.accountId))
   } catch (error) {
-    log.warn('limit and balance headers are missing on a refusal', { requestId: exchange.requestId, error })
+    log.warn('limit and balance headers are missing on an answer', { requestId: exchange.requestId, error })
   }
 }
 

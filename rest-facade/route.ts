@@ -4,9 +4,9 @@ import type { Exchange } from './exchange.ts'
 /**
  * Who may call a route (public API facts, table 7.6):
  * `public` nobody is identified; `optional` a key is used when sent; `inference` any key or a wallet;
- * `any_key` any key; `admin` an ADMIN key.
+ * `wallet` a wallet; `any_key` any key; `admin` an ADMIN key.
  */
-export type Access = 'public' | 'optional' | 'inference' | 'any_key' | 'admin'
+export type Access = 'public' | 'optional' | 'inference' | 'wallet' | 'any_key' | 'admin'
 
 export interface Route {
   method: 'get' | 'post' | 'patch' | 'delete'
@@ -17,6 +17,8 @@ export interface Route {
   body?: { kind: 'json' | 'raw'; limitBytes: number }
   /** An `Idempotency-Key` makes repeats get the first answer; absent: the header means nothing. */
   idempotent?: true
+  /** A payment header is the route's own business; absent: it pays for the request on `inference` routes and is refused elsewhere. */
+  takesPayment?: true
   /** Answers are compressed for clients that ask for it; worth it only for large ones. */
   compressed?: true
   /** One line for the OpenAPI document. */

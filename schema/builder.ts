@@ -1,20 +1,20 @@
-import SchemaBuilder from '@pothos/core'
+import SchemaBuilder, { PothosValidationError } from '@pothos/core'
 import ComplexityPlugin from '@pothos/plugin-complexity'
 import DataloaderPlugin from '@pothos/plugin-dataloader'
 import ErrorsPlugin from '@pothos/plugin-errors'
-import RelayPlugin from '@pothos/plugin-relay'
+import RelayPlugin, { decodeGlobalID } from '@pothos/plugin-relay'
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth'
 import ValidationPlugin from '@pothos/plugin-validation'
 import { getNamedType, isLeafType } from 'graphql'
 import { z } from 'zod'
 import { DomainError } from '../server/domain/errors.ts'
 import { invalidRequest } from '../server/domain/validation.ts'
-import type { GraphQLContext } from './context.ts'
+import { CREDENTIAL_MISSING, type GraphQLContext } from './context.ts'
 
 interface SchemaTypes {
   Context: GraphQLContext
-  /** `caller`: any key or wallet; `admin`: a key that may manage the account. */
-  AuthScopes: { caller: boolean; admin: boolean }
+  /** `caller`, whoever proved a key or a wallet; `owner`, an ADMIN key or the account's wallet, may read everything; `admin`, an ADMIN key, may change it. */
+  AuthScopes: { caller: boolean; owner: boolean; admin: boolean }
   Scalars: {
     ID: { Input: string; Output: string }
     /** Nano-USD on the inside, a decimal string outside. */
@@ -39,17 +39,18 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   defaultFieldNullability: false,
   scopeAuth: {
     authorizeOnSubscribe: true,
-    authScopes: ({ caller }) => ({
-      caller: caller !== null,
-      admin: caller?.kind === 'key' && caller.keyType === 'ADMIN',
-    }),
+    authScopes: ({ caller }) => {
+      const admin = caller?.kind === 'key' && caller.keyType === 'ADMIN'
+      return { caller: caller !== null, owner: admin || caller?.kind === 'wallet', admin }
+    },
     unauthorizedError: (_parent, { caller }) =>
       caller === null
-        ? new DomainError('unauthenticated', 'This needs an API key: send "Authorization: Bearer <API_KEY>"')
-        : new DomainError('admin_key_required', 'This needs an ADMIN API key, and the one you sent is not'),
+        ? new DomainError('unauthenticated', CREDENTIAL_MISSING)
+        : new DomainError('admin_key_required', 'This needs an ADMIN API key, which your credential is not'),
   },
   relay: {
     cursorType: 'String',
+    decodeGlobalID: toTypeAndId,
     edgesFieldOptions: {
       nullable: { list: false, items: false },
       complexity: OF_A_PAGE,
@@ -69,8 +70,8 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     nodesQueryOptions: false,
     nodeQueryOptions: {
       description: 'The object with that id; null when there is none, or when it belongs to another account.',
-      args: { id: { description: 'The `id` of an Account or an ApiKey.' } },
-      authScopes: { admin: true },
+      args: { id: { description: 'The `id` of an Account, an ApiKey or a Request.' } },
+      authScopes: { owner: true },
     },
   },
   errors: { directResult: true },
@@ -83,6 +84,16 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     fieldComplexity: (_args, _context, field) => (isLeafType(getNamedType(field.type)) ? 0 : 1),
   },
 })
+
+/** Whoever knows an object from the REST API sends the id that it has there. */
+function toTypeAndId(globalId: string) {
+  try {
+    return decodeGlobalID(globalId)
+  } catch {
+    const message = `Invalid global ID: ${globalId.slice(0, 64)}. Send the \`id\` of an object, not its \`apiKeyId\`, \`accountId\` or \`requestId\``
+    throw new PothosValidationError(message)
+  }
+}
 
 type StandardIssue = { message: string; path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined }
 

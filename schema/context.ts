@@ -1,6 +1,7 @@
 import type { Caller, RequestContext } from '../server/domain/auth/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
+import type { Identity } from './credentials.ts'
 
 /** What resolvers see of one operation, whether it came by HTTP, as an event stream or over a socket. */
 export interface GraphQLContext {
@@ -14,12 +15,17 @@ export interface GraphQLContext {
 }
 
 /** A socket's credential is watched once for all its operations, an event stream's on its own. */
-export type Transport = { kind: 'socket' } | { kind: 'http'; authorization: string | undefined; remoteAddress: string }
+export type Transport =
+  | { kind: 'socket'; remoteAddress: string }
+  | { kind: 'http'; identity: Identity | null; remoteAddress: string }
+
+/** What to send, whoever asks. */
+export const CREDENTIAL_MISSING =
+  'This needs an API key or the session of a wallet: send "Authorization: Bearer <API_KEY>", or sign in by signInWithWallet'
 
 /** The caller of a field that demands one. */
 export function requireCaller({ caller }: GraphQLContext): Caller {
-  if (caller === null)
-    throw new DomainError('unauthenticated', 'This needs an API key: send "Authorization: Bearer <API_KEY>"')
+  if (caller === null) throw new DomainError('unauthenticated', CREDENTIAL_MISSING)
   return caller
 }
 

@@ -1,30 +1,76 @@
-import type { KeyCaller } from '../server/domain/auth/caller.ts'
+import type { Caller } from '../server/domain/auth/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
+import { WalletSessions } from '../server/domain/wallets/sign-in/wallet-session.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
 export interface Credential {
-  /** The Authorization header, or the field of that name in a socket's connection parameters. */
-  authorization: string
+  /** The Authorization header, or the field of that name in a socket's connection parameters: an API key or a wallet's session. */
+  authorization?: string | undefined
+  /** The header SIGN-IN-WITH-X, or the field `signInWithX`. It wins over `authorization`. */
+  signIn?: string | undefined
   remoteAddress: string
 }
 
-/** The caller that a credential stands for. Fails with `unauthenticated`, or `abuse_blocked` while its key or, for a wrong one, its address is blocked. */
-export async function authenticate(credential: Credential, services: Services): Promise<KeyCaller> {
-  const caller = await identify(credential, services)
-  services.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
-  return caller
+/** Who a credential stands for, for as long as a connection lasts. */
+export interface Identity {
+  caller: Caller
+  /** Name under which its connections and failures are counted. */
+  subject: string
+  /** When it ends as things stand; null is never. Fails when it is over. */
+  check: () => Promise<Date | null>
 }
 
-async function identify(
-  { authorization, remoteAddress }: Credential,
-  { auth, abuseGuard }: Services,
-): Promise<KeyCaller> {
+/**
+ * Null: no credential was sent. Fails with `unauthenticated`, `sign_in_refused`, or `abuse_blocked` while its key, its
+ * wallet or, for a wrong one, its address is blocked.
+ */
+export async function authenticate(credential: Credential, services: Services): Promise<Identity | null> {
+  const { authorization, signIn, remoteAddress } = credential
+  if (signIn !== undefined) return signInWallet(signIn, remoteAddress, services)
+  if (authorization === undefined) return null
+  const identity = await refusingGuesses(remoteAddress, services, () => identify(readSecret(authorization), services))
+  services.abuseGuard.assertNotBlocked(identity.subject)
+  return identity
+}
+
+async function signInWallet(payload: string, remoteAddress: string, services: Services): Promise<Identity> {
+  const caller = await services.signIn.signIn(payload, remoteAddress)
+  const endsAt = services.walletSessions.expiry()
+  const check = async (): Promise<Date> => {
+    if (endsAt.getTime() <= services.clock.nowMs()) throw sessionEnded()
+    const now = await services.walletAccounts.callerOf({ chain: caller.walletChain, address: caller.walletAddress })
+    assertSameAccount(caller, now)
+    return endsAt
+  }
+  return { caller, subject: `wallet:${caller.walletAddress}`, check }
+}
+
+async function identify(secret: string, { auth, walletSessions }: Services): Promise<Identity> {
+  if (WalletSessions.looksLikeToken(secret)) {
+    const { caller } = await walletSessions.open(secret)
+    const check = async (): Promise<Date> => {
+      const session = await walletSessions.open(secret)
+      assertSameAccount(caller, session.caller)
+      return session.expiresAt
+    }
+    return { caller, subject: `wallet:${caller.walletAddress}`, check }
+  }
+  const caller = await auth.authenticateKey(secret)
+  const check = async (): Promise<Date | null> => (await auth.authenticateKey(secret)).expiresAt
+  return { caller, subject: `key:${caller.keyId}`, check }
+}
+
+/** Whoever guesses keys blocks only wrong keys from his address, never the owner of a key behind the same address. */
+async function refusingGuesses<Result>(
+  remoteAddress: string,
+  { abuseGuard }: Services,
+  run: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await auth.authenticateKey(readSecret(authorization))
+    return await run()
   } catch (error) {
-    // Whoever guesses keys blocks only wrong keys from his address, never the owner of a key behind the same address.
     if (error instanceof DomainError && error.code === 'unauthenticated') {
       abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
       abuseGuard.recordFailure(`ip:${remoteAddress}`)
@@ -33,11 +79,24 @@ async function identify(
   }
 }
 
-export function readSecret(authorization: string): string {
+function readSecret(authorization: string): string {
   const secret = BEARER.exec(authorization)?.[1]
   if (secret !== undefined) return secret
   throw new DomainError(
     'unauthenticated',
     'Authentication failed: the credential is not of the form "Bearer <API_KEY>"',
   )
+}
+
+/** What a connection watches belongs to the account that it began with. */
+function assertSameAccount(before: Caller, now: Caller): void {
+  if (before.accountId === now.accountId) return
+  throw new DomainError(
+    'unauthenticated',
+    'The wallet was linked or unlinked and uses another account now; connect again',
+  )
+}
+
+function sessionEnded(): DomainError {
+  return new DomainError('unauthenticated', 'The wallet session has ended; sign in again')
 }

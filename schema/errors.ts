@@ -19,6 +19,9 @@ const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
   invalid_json: badInput,
   unauthenticated: { code: 'UNAUTHENTICATED', status: 401 },
   admin_key_required: { code: 'FORBIDDEN', status: 403 },
+  sign_in_required: { code: 'UNAUTHENTICATED', status: 401 },
+  sign_in_refused: { code: 'UNAUTHENTICATED', status: 401 },
+  wallet_mismatch: { code: 'FORBIDDEN', status: 403 },
   forbidden: { code: 'FORBIDDEN', status: 403 },
   model_privacy: { code: 'FORBIDDEN', status: 403 },
   not_found: { code: 'NOT_FOUND', status: 404 },
@@ -33,11 +36,26 @@ const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
   abuse_blocked: { code: 'RATE_LIMITED', status: 429 },
   idempotency_mismatch: badInput,
   context_length_exceeded: badInput,
-  upstream_rejected: upstreamError,
+  upstream_rejected: badInput,
   upstream_overloaded: { code: 'UPSTREAM_OVERLOADED', status: 429 },
   upstream_failed: upstreamError,
   upstream_timeout: { code: 'UPSTREAM_TIMEOUT', status: 504 },
   rpc_upstream_failed: upstreamError,
+  payment_format_invalid: badInput,
+  payment_invalid: badInput,
+  payment_network_unsupported: badInput,
+  payment_recipient_wrong: badInput,
+  payment_token_unsupported: badInput,
+  payment_scheme_unsupported: badInput,
+  payment_amount_invalid: badInput,
+  payment_payer_invalid: badInput,
+  payment_too_low: badInput,
+  payment_too_high: badInput,
+  payment_refused: badInput,
+  payment_failed: { code: 'PAYMENT_FAILED', status: 402 },
+  payment_used: { code: 'CONFLICT', status: 409 },
+  payment_not_accepted: badInput,
+  payment_not_configured: { code: 'UNAVAILABLE', status: 503 },
   unavailable: { code: 'UNAVAILABLE', status: 503 },
   internal: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 }
@@ -91,9 +109,17 @@ function rootCause(error: unknown): unknown {
   return cause
 }
 
-function toExtensions({ code, field, details, retryAfterSeconds, facts }: DomainError): GraphQLErrorExtensions {
+function toExtensions({
+  code,
+  field,
+  publicCode,
+  details,
+  retryAfterSeconds,
+  facts,
+}: DomainError): GraphQLErrorExtensions {
   return {
     code: GRAPHQL_ERRORS[code].code,
+    ...(publicCode === undefined ? {} : { reason: publicCode }),
     ...(field === undefined ? {} : { field }),
     ...(details === undefined ? {} : { details }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
@@ -113,11 +139,11 @@ function isOfField(error: unknown): boolean {
   return error instanceof GraphQLError && error.path !== undefined
 }
 
-/** Errors of the GraphQL libraries about variables and ids carry no code. */
+/** Errors of the GraphQL libraries about ids carry no code; of those about variables only the outermost names which. */
 function withCode(cause: GraphQLError, error: unknown): GraphQLError {
-  if (cause.extensions['code'] !== undefined)
-    return cause === error ? cause : locate(cause.message, error, cause.extensions)
-  return locate(cause.message, error, { ...cause.extensions, code: badInput.code })
+  const { message } = error instanceof GraphQLError ? error : cause
+  if (cause.extensions['code'] !== undefined) return cause === error ? cause : locate(message, error, cause.extensions)
+  return locate(message, error, { ...cause.extensions, code: badInput.code })
 }
 
 function locate(message: string, error: unknown, extensions: GraphQLErrorExtensions): GraphQLError {

@@ -30,15 +30,19 @@ async function createHttpContext(
   { request, req, requestId }: YogaInitialContext & OperationSource,
   services: Services,
 ): Promise<GraphQLContext> {
-  const authorization = request.headers.get('authorization') ?? undefined
-  const remoteAddress = req?.socket.remoteAddress ?? ''
   const lifetime = new AbortController()
   request.signal.addEventListener('abort', () => lifetime.abort(), { once: true })
+  const credential = {
+    authorization: request.headers.get('authorization') ?? undefined,
+    signIn: request.headers.get('sign-in-with-x') ?? request.headers.get('x-sign-in-with-x') ?? undefined,
+    remoteAddress: req?.socket.remoteAddress ?? '',
+  }
+  const identity = await authenticate(credential, services)
   return {
     services,
     requestId: requestId ?? services.ids.requestId(),
-    caller: authorization === undefined ? null : await authenticate({ authorization, remoteAddress }, services),
+    caller: identity?.caller ?? null,
     lifetime,
-    transport: { kind: 'http', authorization, remoteAddress },
+    transport: { kind: 'http', identity, remoteAddress: credential.remoteAddress },
   }
 }

@@ -11,9 +11,13 @@ export interface GraphqlLimits {
   socketMessageBytesMax: number
   socketInitTimeoutMs: number
   socketPingIntervalMs: number
+  /** Sockets of one address that have not said who they are yet. */
+  socketsInInitPerAddressMax: number
   /** Bytes that a client may leave unread before its socket is closed. */
   socketUnreadBytesMax: number
   subscriptionsPerSocketMax: number
+  /** Operations beyond those that are refused one by one; then the socket is closed. */
+  refusedOperationsPerSocketMax: number
   /** Sockets and event streams together. */
   connectionsPerKeyMax: number
 }
@@ -30,7 +34,9 @@ export const GRAPHQL_LIMITS: Readonly<GraphqlLimits> = {
   socketMessageBytesMax: 64 * 1024,
   socketInitTimeoutMs: 3_000,
   socketPingIntervalMs: 15_000,
+  socketsInInitPerAddressMax: 3,
   socketUnreadBytesMax: 1024 * 1024,
   subscriptionsPerSocketMax: 20,
+  refusedOperationsPerSocketMax: 100,
   connectionsPerKeyMax: 10,
 }

@@ -29,7 +29,7 @@ builder.scalarType('DateTime', {
 })
 
 builder.scalarType('Date', {
-  description: 'A UTC day in ISO 8601, such as `"2026-01-31"`.',
+  description: 'A day in ISO 8601, such as `"2026-01-31"`; of UTC where no time zone is named.',
   // Which days there are is the domain's rule, whose error names the field.
   parseValue: (value) => toText(value, 'Date', 'a day in ISO 8601, such as "2026-01-31"'),
 })

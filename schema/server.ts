@@ -49,7 +49,8 @@ export function createGraphqlServer({
   const open = new OpenStreams()
   const shared = { services, log, limits, origins, slots }
   const yoga = createGraphqlYoga({ ...shared, open, playground: !isProduction })
-  const sockets = new SocketServer({ ...shared, yoga })
+  const initSlots = new ConnectionSlots(limits.socketsInInitPerAddressMax)
+  const sockets = new SocketServer({ ...shared, initSlots, yoga })
   const answer = async ({ request, response, requestId }: Exchange): Promise<void> => {
     if (request.method !== 'POST') return yoga.handle(request, response, { requestId })
     const body = await readRequestBody(request, limits.bodyBytesMax)

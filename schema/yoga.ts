@@ -11,6 +11,7 @@ import type { GraphqlLimits } from './limits.ts'
 import type { ConnectionSlots } from './live/connection-slots.ts'
 import type { OpenStreams } from './live/open-streams.ts'
 import { useLiveResults } from './live/use-live-results.ts'
+import { useSharedEvents } from './live/use-shared-events.ts'
 import { WINDOW_HEADERS } from './operation-limits/admit-operation.ts'
 import { useOperationLimits } from './operation-limits/use-operation-limits.ts'
 import type { OriginPolicy } from './origins.ts'
@@ -39,6 +40,7 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
     plugins: [
       ...(playground ? [useGraphiql(services.ids)] : []),
       useBodyRules(limits),
+      useSharedEvents(),
       useOperationLimits(limits),
       useLiveResults({ slots, open }),
       useClientErrors(),
@@ -52,7 +54,8 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
         origin: [origin],
         credentials: false,
         methods: ['GET', 'POST', 'OPTIONS'],
-        allowedHeaders: ['Authorization', 'Content-Type', 'Accept'],
+        // `*` is what clients add about themselves, and never stands for Authorization.
+        allowedHeaders: ['Authorization', 'Content-Type', 'Accept', 'SIGN-IN-WITH-X', 'X-Sign-In-With-X', '*'],
         exposedHeaders: ['CF-RAY', 'Retry-After', ...Object.values(WINDOW_HEADERS)],
         maxAge: PREFLIGHT_SECONDS,
       }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { printGraphqlSchema } from '../schema/print.ts'
 import { ConfigFile } from '../server/config/file/schema.ts'
+import { printSdkOperations } from './sdk-operations.ts'
 
 export interface GeneratedFile {
   /** From the root of the project. */
@@ -12,6 +13,9 @@ export interface GeneratedFile {
 export const GENERATED_FILES: readonly GeneratedFile[] = [
   { path: 'sluice.schema.json', print: printConfigSchema },
   { path: 'schema/schema.graphql', print: printGraphqlSchema },
+  { path: 'client/sdk/graphql/schema-types.ts', print: () => printSdkOperations().schemaTypes },
+  { path: 'client/sdk/graphql/records.ts', print: () => printSdkOperations().records },
+  { path: 'client/sdk/graphql/operations.ts', print: () => printSdkOperations().operations },
 ]
 
 /** For editors, which know draft 7 best. */

@@ -18,7 +18,9 @@ describe('the documentation', () => {
 
   it('shows GraphQL that the schema answers', () => {
     const schema = buildSchema(read('schema/schema.graphql'))
-    const blocks = [...read('docs/rpc.md').matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, lines]) => lines ?? '')
+    const blocks = [...(read('docs/rpc.md') + read('docs/wallets.md')).matchAll(/```graphql\n([\s\S]*?)```/g)].map(
+      ([, lines]) => lines ?? '',
+    )
     const queries = [
       ...[...read('README.md').matchAll(/"query": "([^"]+)"/g)].map(([, query]) => query ?? ''),
       ...blocks.flatMap((lines) => lines.trim().split('\n')),
@@ -39,8 +41,11 @@ describe('the documentation', () => {
       'docs/architecture.md',
       'docs/configuration.md',
       'docs/errors.md',
+      'docs/limits.md',
       'docs/money.md',
+      'docs/payments.md',
       'docs/rpc.md',
+      'docs/sdk.md',
     ]
     const links = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => join(page, '..', target ?? '')),

@@ -1,13 +1,28 @@
 import { createClient } from 'redis'
+import { ENVIRONMENT } from './environment.ts'
 
-export const REDIS_URL = process.env['BENCH_REDIS_URL'] || 'redis://127.0.0.1:6379'
+export const REDIS_URL = ENVIRONMENT.redisUrl
 
-/** Process id of the Redis server; none where it runs on another machine or out of sight. */
-export async function findRedisProcess(): Promise<number[]> {
+async function connect() {
   const client = createClient({ url: REDIS_URL, socket: { reconnectStrategy: false } })
   client.on('error', () => {})
   await client.connect()
+  return client
+}
+
+/** Process id of the Redis server; none where it runs on another machine or out of sight. */
+export async function findRedisProcess(): Promise<number[]> {
+  const client = await connect()
   const info = await client.info('server')
   client.destroy()
   return [Number(/^process_id:(\d+)/m.exec(info)?.[1])].filter((pid) => pid > 0)
+}
+
+/** Windows of a day would stay for a day. */
+export async function deleteKeys(keyPrefix: string): Promise<void> {
+  const client = await connect()
+  for await (const keys of client.scanIterator({ MATCH: `${keyPrefix}:*`, COUNT: 1_000 })) {
+    if (keys.length > 0) await client.unlink(keys)
+  }
+  client.destroy()
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { ENVIRONMENT } from './environment.ts'
 
 export interface ServerProcess extends AsyncDisposable {
   name: string
@@ -49,7 +50,7 @@ export async function spawnServerProcess(options: ServerProcessOptions): Promise
   const port = await findFreePort()
   const child = spawn(process.execPath, options.args(port), {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    env: { PATH: process.env['PATH'] ?? '', PORT: String(port), ...options.env },
+    env: { PATH: ENVIRONMENT.path, PORT: String(port), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { REDIS_URL } from './redis-server.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
+import { ENVIRONMENT } from './environment.ts'
 
 export interface Sluice extends AsyncDisposable {
   server: ServerProcess
@@ -74,10 +75,46 @@ async function createAccount(server: ServerProcess): Promise<string> {
   const command = ['account', 'create', '--name', 'bench', '--grant-usd', '1000000', '--json']
   const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, 'client/cli/main.ts'), ...command], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], SLUICE_URL: server.origin, SLUICE_OPERATOR_TOKEN: OPERATOR_TOKEN },
+    env: { PATH: ENVIRONMENT.path, SLUICE_URL: server.origin, SLUICE_OPERATOR_TOKEN: OPERATOR_TOKEN },
   })
   const { adminKey } = JSON.parse(stdout) as { adminKey: string }
   return adminKey
+}
+
+export interface BenchAccount {
+  accountId: string
+  adminKey: string
+}
+
+/** Accounts with money, each with an ADMIN key. */
+export async function createAccounts({ origin }: ServerProcess, count: number): Promise<BenchAccount[]> {
+  const accounts: BenchAccount[] = []
+  for (let index = 0; index < count; index++) {
+    const input = { name: `bench ${index}`, grantUsd: '1000000' }
+    const made = await callOperator<{ account: { accountId: string }; adminKey: string }>(
+      `${origin}/trpc/accounts.create`,
+      input,
+    )
+    accounts.push({ accountId: made.account.accountId, adminKey: made.adminKey })
+  }
+  return accounts
+}
+
+/** The secret of a new ADMIN key. */
+export async function createKey({ origin }: ServerProcess, accountId: string): Promise<string> {
+  const input = { accountId, type: 'ADMIN', description: 'bench' }
+  return (await callOperator<{ apiKey: string }>(`${origin}/trpc/keys.create`, input)).apiKey
+}
+
+async function callOperator<Data>(url: string, input: object): Promise<Data> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify(input),
+  })
+  if (!response.ok) throw new Error(`the operator was refused: ${await response.text()}`)
+  const { result } = (await response.json()) as { result: { data: Data } }
+  return result.data
 }
 
 function configOf({ provider, node }: SluiceOptions): object {

@@ -1,4 +1,5 @@
 import { Client } from 'pg'
+import { ENVIRONMENT } from './environment.ts'
 
 export interface TemporaryDatabase extends AsyncDisposable {
   url: string
@@ -11,7 +12,7 @@ const DEFAULT_ADMIN_URL = 'postgres://postgres@127.0.0.1:5432/postgres'
 
 /** An empty database that is dropped with whatever is still connected to it. */
 export async function createTemporaryDatabase(label = ''): Promise<TemporaryDatabase> {
-  const adminUrl = process.env['BENCH_DATABASE_URL'] || DEFAULT_ADMIN_URL
+  const adminUrl = ENVIRONMENT.databaseUrl ?? DEFAULT_ADMIN_URL
   const name = `sluice_bench_${process.pid}${label === '' ? '' : `_${label}`}`
   const settings = await withClient(adminUrl, async (client) => {
     await client.query(`drop database if exists ${name} with (force)`)

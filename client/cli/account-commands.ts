@@ -1,14 +1,14 @@
 import { Argument, type Command, Option } from 'commander'
 import type { AccountTier } from '../../server/domain/auth/caller.ts'
-import { parseAmount, parseSignedAmount } from './arguments.ts'
+import { addAccountSupportCommands } from './account-support-commands.ts'
+import { parseAmount, parseLimit, parseSignedAmount } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
-import type { OperatorClient } from './operator-client.ts'
+import { examples } from './examples.ts'
 import { printFields, printJson, printTable } from './output.ts'
+import { printAccount } from './print-account.ts'
+import { readPages } from './read-pages.ts'
 
 const TIERS = ['standard', 'partner', 'staff'] satisfies AccountTier[]
-const PAGE_SIZE = 100
-
-type AccountRecord = Awaited<ReturnType<OperatorClient['accounts']['get']['query']>>
 
 interface JsonOption {
   json?: true
@@ -16,13 +16,26 @@ interface JsonOption {
 
 /** `account …`: every command takes `--json`, whose shape is stable. */
 export function addAccountCommands(program: Command, context: CommandContext): void {
-  const account = program.command('account').description('accounts, their credit, tier and stake')
+  const account = program
+    .command('account')
+    .description('accounts, their credit, tier and stake')
+    .addHelpText(
+      'after',
+      examples(
+        'account create --name demo --grant-usd 50',
+        'account list --search demo --json',
+        'account grant <accountId> 10 --reason "goodwill, ticket 812" --reference ticket-812',
+        'account grant <accountId> --reason "granted twice" -- -10',
+        'account suspend <accountId> --reason "chargeback" --yes',
+      ),
+    )
   addCreate(account, context)
   addList(account, context)
   addShow(account, context)
   addGrant(account, context)
   addSetTier(account, context)
   addSetStake(account, context)
+  addAccountSupportCommands(account, context)
 }
 
 function addCreate(account: Command, { connect, streams }: CommandContext): void {
@@ -48,13 +61,34 @@ function addCreate(account: Command, { connect, streams }: CommandContext): void
     )
 }
 
+interface ListOptions extends JsonOption {
+  search?: string
+  kind?: 'user' | 'wallet'
+  tier?: AccountTier
+  suspended?: true
+  wallet?: string
+  keyEndsWith?: string
+  limit?: number
+}
+
 function addList(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('list')
-    .description('list all accounts, newest first')
+    .description('list accounts, newest first: all, or those that match every option')
+    .option('--search <text>', 'part of the name')
+    .addOption(new Option('--kind <kind>', 'who made it').choices(['user', 'wallet']))
+    .addOption(new Option('--tier <tier>', 'rate limits of the account').choices(TIERS))
+    .option('--suspended', 'only suspended ones')
+    .option('--wallet <address>', 'EVM or Solana address')
+    .option('--key-ends-with <characters>', 'last 6 characters of one of its keys')
+    .option('--limit <count>', 'most rows to print', parseLimit)
     .option('--json', 'print JSON')
-    .action(async ({ json }: JsonOption) => {
-      const rows = await listAll(await connect())
+    .action(async ({ json, limit, ...filter }: ListOptions) => {
+      const client = await connect()
+      const rows = await readPages(async (page) => {
+        const { accounts: items, ...rest } = await client.accounts.list.query({ ...filter, ...page })
+        return { items, ...rest }
+      }, limit)
       if (json) {
         printJson(
           streams,
@@ -71,13 +105,14 @@ function addList(account: Command, { connect, streams }: CommandContext): void {
       }
       printTable(
         streams,
-        rows.map(({ accountId, name, kind, tier, balances }) => ({
+        rows.map(({ accountId, name, kind, tier, balances, suspension }) => ({
           'account id': accountId,
           name,
           kind,
           tier,
           usd: balances.usd,
           diem: balances.diem,
+          state: suspension === null ? 'active' : 'suspended',
         })),
       )
     })
@@ -147,39 +182,4 @@ function addSetStake(account: Command, { connect, streams }: CommandContext): vo
       const client = await connect()
       printAccount(await client.accounts.setStake.mutate({ accountId, stakeDiem }), { json, streams })
     })
-}
-
-async function listAll(client: OperatorClient): Promise<AccountRecord[]> {
-  const accounts: AccountRecord[] = []
-  let after: string | null = null
-  do {
-    const page: Awaited<ReturnType<OperatorClient['accounts']['list']['query']>> = await client.accounts.list.query({
-      first: PAGE_SIZE,
-      after,
-    })
-    accounts.push(...page.accounts)
-    after = page.hasNextPage ? page.endCursor : null
-  } while (after !== null)
-  return accounts
-}
-
-function printAccount(
-  account: AccountRecord,
-  { json, streams }: { json: true | undefined; streams: CommandContext['streams'] },
-): void {
-  if (json) {
-    printJson(streams, account)
-    return
-  }
-  printFields(streams, {
-    'account id': account.accountId,
-    name: account.name,
-    kind: account.kind,
-    wallet: account.wallet === null ? '-' : `${account.wallet.chain} ${account.wallet.address}`,
-    tier: account.tier,
-    balance: `${account.balances.usd} USD, ${account.balances.diem} DIEM`,
-    held: `${account.held.usd} USD, ${account.held.diem} DIEM`,
-    stake: `${account.stakeDiem} DIEM a day`,
-    created: account.createdAt,
-  })
 }

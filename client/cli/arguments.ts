@@ -12,3 +12,15 @@ export function parseAmount(text: string): string {
 export function parseSignedAmount(text: string): string {
   return text.startsWith('-') ? `-${parseAmount(text.slice(1))}` : parseAmount(text)
 }
+
+/** A whole number of rows to print. */
+export function parseLimit(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
+}
+
+/** An instant with its zone, as ISO 8601 writes it. */
+export function parseInstant(text: string): string {
+  if (/T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString()
+  throw new InvalidArgumentError('It must be an instant with its zone, such as 2027-01-01T00:00:00Z.')
+}

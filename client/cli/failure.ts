@@ -1,7 +1,7 @@
 import { TRPCClientError } from '@trpc/client'
 import { CommanderError } from 'commander'
 
-export const EXIT = { ok: 0, failure: 1, usage: 2, auth: 3 } as const
+export const EXIT = { ok: 0, failure: 1, usage: 2, auth: 3, payment: 4, rateLimited: 5 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** Ends a command with a message on stderr. */
@@ -38,6 +38,8 @@ function endingOfCall(error: TRPCClientError<never>, serverUrl: string): Ending 
       message: `${serverUrl} refused the operator token: set SLUICE_OPERATOR_TOKEN, or SLUICE_DATA_DIR to the server's data folder`,
     }
   }
+  if (code === 'PAYMENT_REQUIRED') return { exitCode: EXIT.payment, message: error.message }
+  if (code === 'TOO_MANY_REQUESTS') return { exitCode: EXIT.rateLimited, message: error.message }
   if (code !== undefined) return { exitCode: EXIT.failure, message: error.message }
   return {
     exitCode: EXIT.failure,

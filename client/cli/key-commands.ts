@@ -2,6 +2,8 @@ import { type Command, Option } from 'commander'
 import type { ApiKeyType, LimitPeriod, ModelPrivacy } from '../../server/domain/api-keys/api-key.ts'
 import { parseAmount } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
+import { assertConfirmed } from './confirmation.ts'
+import { examples } from './examples.ts'
 import { printFields, printJson, printTable } from './output.ts'
 
 const TYPES = ['INFERENCE', 'ADMIN'] satisfies ApiKeyType[]
@@ -21,7 +23,16 @@ interface CreateOptions {
 
 /** `key …`: API keys of any account. */
 export function addKeyCommands(program: Command, context: CommandContext): void {
-  const key = program.command('key').description('API keys of accounts')
+  const key = program
+    .command('key')
+    .description('API keys of accounts')
+    .addHelpText(
+      'after',
+      examples(
+        'key create <accountId> --type INFERENCE --description app --limit-usd 5 --limit-period MONTH',
+        'key revoke <accountId> <keyId> --yes',
+      ),
+    )
   addCreate(key, context)
   addList(key, context)
   addRevoke(key, context)
@@ -81,8 +92,10 @@ function addRevoke(key: Command, { connect, streams }: CommandContext): void {
     .description('end an API key for good')
     .argument('<accountId>')
     .argument('<keyId>')
+    .option('--yes', 'do it without further ado')
     .option('--json', 'print JSON')
-    .action(async (accountId: string, keyId: string, { json }: { json?: true }) => {
+    .action(async (accountId: string, keyId: string, { json, yes }: { json?: true; yes?: true }) => {
+      assertConfirmed(yes, `this ends the key ${keyId} for good`)
       const client = await connect()
       await client.keys.revoke.mutate({ accountId, keyId })
       if (json) printJson(streams, { accountId, keyId, revoked: true })

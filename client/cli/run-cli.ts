@@ -3,16 +3,21 @@ import type { Env } from '../../server/config/env.ts'
 import { findOperatorToken } from '../../server/config/secrets.ts'
 import { addAccountCommands } from './account-commands.ts'
 import type { CommandContext } from './command-context.ts'
+import { addAuditCommands } from './audit-commands.ts'
 import { addDoctorCommand } from './doctor-command.ts'
 import { CliFailure, EXIT, type ExitCode, toEnding } from './failure.ts'
 import { addKeyCommands } from './key-commands.ts'
+import { addLimitCommands } from './limit-commands.ts'
+import { addModelCommands } from './model-commands.ts'
+import { addPaymentCommands } from './payment-commands.ts'
 import { createOperatorClient } from './operator-client.ts'
 import type { Streams } from './output.ts'
+import { addStatusCommand } from './status-command.ts'
 import { addVerifyCommand } from './verify-command.ts'
 
 export type CliEnv = Pick<Env, 'serverUrl' | 'operatorToken' | 'dataDir'>
 
-/** Runs one command line. Data goes to stdout, messages to stderr; 0 is success, 1 failure, 2 wrong usage, 3 no access. */
+/** Runs one command line. Data goes to stdout, messages to stderr. Exit codes are those of `EXIT`. */
 export async function runCli(args: readonly string[], env: CliEnv, streams: Streams): Promise<ExitCode> {
   const program = createProgram({ connect: () => connect(env), streams })
   try {
@@ -33,6 +38,11 @@ function createProgram(context: CommandContext): Command {
     .showHelpAfterError('(add --help for the usage)')
   addAccountCommands(program, context)
   addKeyCommands(program, context)
+  addLimitCommands(program, context)
+  addModelCommands(program, context)
+  addAuditCommands(program, context)
+  addPaymentCommands(program, context)
+  addStatusCommand(program, context)
   addVerifyCommand(program, context)
   addDoctorCommand(program, context)
   return program

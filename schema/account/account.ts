@@ -1,13 +1,16 @@
+import type { Account } from '../../server/domain/accounts/account.ts'
 import type { AccountTier } from '../../server/domain/auth/caller.ts'
+import { DomainError } from '../../server/domain/errors.ts'
 import { builder } from '../builder.ts'
-import { requireCaller } from '../context.ts'
+import { type GraphQLContext, requireCaller } from '../context.ts'
+import { WalletType } from '../wallets/wallet.ts'
 import { BalanceType } from './balance.ts'
 
 const AccountKind = builder.enumType('AccountKind', {
   description: 'How an account came to be.',
   values: {
     USER: { value: 'user' as const, description: 'Made by the operator.' },
-    WALLET: { value: 'wallet' as const, description: 'Made by a wallet that paid.' },
+    WALLET: { value: 'wallet' as const, description: 'Of a wallet: nobody made it.' },
   },
 })
 
@@ -39,20 +42,27 @@ builder.node(AccountType, {
   fields: (t) => ({
     accountId: t.exposeID('id', { description: 'The id by which the REST API and the operator know the account.' }),
     name: t.string({
-      description: 'The name that the operator gave it.',
-      authScopes: { admin: true },
-      resolve: async ({ id }, _args, { services }) => (await services.accounts.get(id)).name,
+      description: 'The name that the operator gave it; of a wallet its address.',
+      authScopes: { owner: true },
+      resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).name,
     }),
     kind: t.field({
       type: AccountKind,
       description: 'How the account came to be.',
-      authScopes: { admin: true },
-      resolve: async ({ id }, _args, { services }) => (await services.accounts.get(id)).kind,
+      authScopes: { owner: true },
+      resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).kind,
     }),
     tier: t.field({
       type: AccountTierType,
       description: 'Which rate limits apply.',
       resolve: (_account, _args, context) => requireCaller(context).tier,
+    }),
+    wallet: t.field({
+      type: WalletType,
+      nullable: true,
+      description: 'The wallet that the account belongs to; null for an account that the operator made.',
+      authScopes: { owner: true },
+      resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).wallet,
     }),
     balances: t.field({
       type: [BalanceType],
@@ -60,8 +70,35 @@ builder.node(AccountType, {
       complexity: { field: 1, multiplier: 2 },
       resolve: ({ id }, _args, { services }) => services.ledger.balances(id),
     }),
+    diemAllowance: t.field({
+      type: 'Usd',
+      description: 'The DIEM that the account was granted for the current UTC day, whatever is left of it.',
+      resolve: async ({ id }, _args, { services }) => (await services.ledger.diemEpoch(id)).allocationNano,
+    }),
   }),
 })
+
+type AccountDescription = Pick<Account, 'name' | 'kind' | 'wallet'>
+
+/** A wallet that was never credited has an account without a row. */
+async function readAccount(id: string, { caller, services }: GraphQLContext): Promise<AccountDescription> {
+  try {
+    return await services.accounts.describe(id)
+  } catch (error) {
+    if (caller?.kind !== 'wallet' || !(error instanceof DomainError && error.code === 'not_found')) throw error
+    const { walletChain: chain, walletAddress: address } = caller
+    return { name: address, kind: 'wallet', wallet: { chain, address } }
+  }
+}
+
+/** One read for all fields of an operation. */
+const loaded = new WeakMap<GraphQLContext, Promise<AccountDescription>>()
+
+function loadAccount(id: string, context: GraphQLContext): Promise<AccountDescription> {
+  const account = loaded.get(context) ?? readAccount(id, context)
+  loaded.set(context, account)
+  return account
+}
 
 builder.queryField('viewer', (t) =>
   t.field({

@@ -1,3 +1,4 @@
+import { nextUtcMidnight } from '../../server/domain/clock.ts'
 import type { Balance } from '../../server/domain/ledger/ledger.ts'
 import { builder } from '../builder.ts'
 
@@ -32,6 +33,13 @@ export const BalanceType = builder.objectRef<Balance>('Balance').implement({
       type: 'NanoUsd',
       description: '`free` in nano-USD.',
       resolve: ({ balanceNanoUsd, heldNanoUsd }) => balanceNanoUsd - heldNanoUsd,
+    }),
+    resetsAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When what is left expires and the next allowance comes; null for USD, which stays.',
+      resolve: ({ currency }, _args, { services }) =>
+        currency === 'diem' ? nextUtcMidnight(services.clock.now()) : null,
     }),
   }),
 })

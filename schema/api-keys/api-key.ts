@@ -5,8 +5,13 @@ import type {
   LimitPeriod,
   ModelPrivacy,
 } from '../../server/domain/api-keys/api-key.ts'
-import { type ApiKeyUsage, NO_USAGE, type SpendNano } from '../../server/domain/api-keys/key-spend.ts'
-import { DomainError } from '../../server/domain/errors.ts'
+import {
+  type ApiKeyUsage,
+  NO_USAGE,
+  periodEndOf,
+  remainingOf,
+  type SpendNano,
+} from '../../server/domain/api-keys/key-spend.ts'
 import { AccountType } from '../account/account.ts'
 import { builder } from '../builder.ts'
 import { type GraphQLContext, requireCaller } from '../context.ts'
@@ -58,7 +63,11 @@ const Spend = builder.objectRef<SpendNano>('Spend').implement({
   }),
 })
 
-const ApiKeyUsageType = builder.objectRef<ApiKeyUsage>('ApiKeyUsage').implement({
+interface ApiKeyUsageOfLimits extends ApiKeyUsage {
+  remaining: ConsumptionLimits
+}
+
+const ApiKeyUsageType = builder.objectRef<ApiKeyUsageOfLimits>('ApiKeyUsage').implement({
   description: 'What a key has spent.',
   fields: (t) => ({
     currentPeriod: t.field({
@@ -70,6 +79,16 @@ const ApiKeyUsageType = builder.objectRef<ApiKeyUsage>('ApiKeyUsage').implement(
       type: Spend,
       description: 'Charged today and on the six UTC days before.',
       resolve: ({ trailingSevenDays }) => trailingSevenDays,
+    }),
+    held: t.field({
+      type: Spend,
+      description: 'Set aside by requests that run.',
+      resolve: ({ held }) => held,
+    }),
+    remaining: t.field({
+      type: ApiKeyLimits,
+      description: 'What a new request may still spend in the current limit period; null is no limit.',
+      resolve: ({ remaining }) => remaining,
     }),
   }),
 })
@@ -94,6 +113,12 @@ builder.node(ApiKeyObject, {
     limitPeriod: t.expose('limitPeriod', {
       type: LimitPeriodEnum,
       description: 'When its spending starts again from zero.',
+    }),
+    limitPeriodEndsAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When its spending starts again from zero; null is never.',
+      resolve: ({ limitPeriod }, _args, { services }) => periodEndOf(limitPeriod, services.clock.now()),
     }),
     modelPrivacy: t.expose('modelPrivacy', { type: ModelPrivacyEnum, description: 'Which models it may call.' }),
     last6Chars: t.exposeString('last6Chars', { description: 'The end of the secret, to tell keys apart.' }),
@@ -126,7 +151,7 @@ builder.objectFields(AccountType, (t) => ({
   apiKeys: t.field({
     type: ApiKeyConnection,
     description: 'The keys that are neither revoked nor expired, newest first.',
-    authScopes: { admin: true },
+    authScopes: { owner: true },
     args: pageArgs,
     complexity: pageComplexity,
     resolve: async ({ id }, page, { services }) => toConnection(await services.apiKeys.listPage(id, page), page.after),
@@ -135,25 +160,23 @@ builder.objectFields(AccountType, (t) => ({
     type: ApiKeyObject,
     nullable: true,
     description: 'The key that this request was sent with, its limits and what it has spent of them.',
-    resolve: ({ id }, _args, context) => {
+    resolve: async ({ id }, _args, context) => {
       const { keyId } = requireCaller(context)
-      return keyId === null ? null : context.services.apiKeys.get(id, keyId)
+      return keyId === null ? null : ((await context.services.apiKeys.find(id, keyId)) ?? null)
     },
   }),
 }))
 
 /** A key that is unknown, foreign or no longer active is null. */
 async function findApiKey(id: string, context: GraphQLContext): Promise<ApiKey | null> {
-  try {
-    return await context.services.apiKeys.get(requireCaller(context).accountId, id)
-  } catch (error) {
-    if (error instanceof DomainError && (error.code === 'invalid_request' || error.code === 'not_found')) return null
-    throw error
-  }
+  return (await context.services.apiKeys.find(requireCaller(context).accountId, id)) ?? null
 }
 
-/** One pair of queries for all keys of a page. */
-async function loadUsage(keys: ApiKey[], context: GraphQLContext): Promise<ApiKeyUsage[]> {
-  const usage = await context.services.apiKeys.usageOf(requireCaller(context).accountId, keys)
-  return keys.map((key) => usage.get(key.id) ?? NO_USAGE)
+/** One statement for all keys of a page. */
+async function loadUsage(keys: ApiKey[], context: GraphQLContext): Promise<ApiKeyUsageOfLimits[]> {
+  const found = await context.services.apiKeys.usageOf(requireCaller(context).accountId, keys)
+  return keys.map((key) => {
+    const usage = found.get(key.id) ?? NO_USAGE
+    return { ...usage, remaining: remainingOf(key.limits, usage) }
+  })
 }

@@ -13,6 +13,7 @@ const KINDS: Record<Uppercase<LedgerTransferKind>, { value: LedgerTransferKind; 
   REFUND: { value: 'refund', description: 'The price of a request, given back.' },
   DIEM_ALLOWANCE: { value: 'diem_allowance', description: 'The DIEM of a new day.' },
   DIEM_EXPIRY: { value: 'diem_expiry', description: 'DIEM that a day left unspent.' },
+  TRANSFER: { value: 'transfer', description: 'Moved from a wallet to the account that it was linked to.' },
 }
 
 const LedgerTransferKindType = builder.enumType('LedgerTransferKind', {
@@ -20,7 +21,7 @@ const LedgerTransferKindType = builder.enumType('LedgerTransferKind', {
   values: KINDS,
 })
 
-const LedgerTransferType = builder.objectRef<LedgerTransfer>('LedgerTransfer').implement({
+export const LedgerTransferType = builder.objectRef<LedgerTransfer>('LedgerTransfer').implement({
   description: "One posting of the account's ledger, which is only ever added to.",
   fields: (t) => ({
     transferId: t.exposeID('id', { description: 'Id of the posting.' }),
@@ -58,7 +59,7 @@ builder.objectField(AccountType, 'ledger', (t) =>
   t.field({
     type: LedgerTransferConnection,
     description: 'Every posting of both currencies, newest first.',
-    authScopes: { admin: true },
+    authScopes: { owner: true },
     args: pageArgs,
     complexity: pageComplexity,
     resolve: async ({ id }, page, { services }) =>

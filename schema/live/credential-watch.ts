@@ -1,20 +1,21 @@
-import type { KeyCaller } from '../../server/domain/auth/caller.ts'
-import { DomainError } from '../../server/domain/errors.ts'
+import { DomainError, type DomainErrorCode } from '../../server/domain/errors.ts'
 import type { Services } from '../../server/domain/services.ts'
-import { type Credential, readSecret } from '../credentials.ts'
+import type { Identity } from '../credentials.ts'
 
-/** Timers take no more; a key that expires later is looked at again by then. */
-const TIMER_MS_MAX = 2 ** 31 - 1
+/** A message that a credential is over may be lost, and for as long as Redis is away all are. */
+const CHECK_AGAIN_MS = 15_000
+
+/** A credential that is over, and one whose account is suspended. */
+const ENDING_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'forbidden'])
 
 export interface WatchedCredential {
-  credential: Credential
-  caller: KeyCaller
-  services: Pick<Services, 'auth' | 'clock' | 'log'>
+  identity: Identity
+  services: Pick<Services, 'auth' | 'walletAccounts' | 'clock' | 'log'>
   /** Called once, with the reason in words. */
   onEnd: (reason: string) => void
 }
 
-/** Follows a key whose connection outlives the request that opened it: says when it expires, is revoked or is changed to have expired. */
+/** Follows a key or a wallet's session whose connection outlives the request that opened it: says when it ends, is revoked or is changed to have ended. */
 export class CredentialWatch {
   readonly #watched: WatchedCredential
   readonly #stopListening: (() => void)[]
@@ -23,13 +24,8 @@ export class CredentialWatch {
 
   constructor(watched: WatchedCredential) {
     this.#watched = watched
-    const { auth } = watched.services
-    const { keyId } = watched.caller
-    this.#stopListening = [
-      auth.onRevoked(keyId, () => this.#end('API key revoked')),
-      auth.onChanged(keyId, () => void this.#check()),
-    ]
-    // The key may have ended between its authentication and the listeners above.
+    this.#stopListening = this.#listen()
+    // The credential may have ended between its authentication and the listeners above.
     void this.#check()
   }
 
@@ -39,22 +35,33 @@ export class CredentialWatch {
     for (const stopListening of this.#stopListening) stopListening()
   }
 
-  async #check(): Promise<void> {
-    const { credential, services } = this.#watched
-    try {
-      const { expiresAt } = await services.auth.authenticateKey(readSecret(credential.authorization))
-      if (!this.#over) this.#checkAgainAt(expiresAt)
-    } catch (error) {
-      if (error instanceof DomainError && error.code === 'unauthenticated') this.#end(error.message)
-      else services.log.warn('the key of an open connection could not be checked', { error })
-    }
+  #listen(): (() => void)[] {
+    const { identity, services } = this.#watched
+    const { caller } = identity
+    const check = (): void => void this.#check()
+    if (caller.kind === 'wallet') return [services.walletAccounts.onChanged(caller, check)]
+    return [
+      services.auth.onRevoked(caller.keyId, () => this.#end('API key revoked')),
+      services.auth.onChanged(caller.keyId, check),
+    ]
   }
 
-  #checkAgainAt(expiresAt: Date | null): void {
+  async #check(): Promise<void> {
+    const { identity, services } = this.#watched
+    let endsAt: Date | null = null
+    try {
+      endsAt = await identity.check()
+    } catch (error) {
+      if (error instanceof DomainError && ENDING_CODES.has(error.code)) return this.#end(error.message)
+      services.log.warn('the credential of an open connection could not be checked', { error })
+    }
+    if (!this.#over) this.#checkAgain(endsAt)
+  }
+
+  #checkAgain(endsAt: Date | null): void {
     clearTimeout(this.#timer)
-    if (expiresAt === null) return
-    const delayMs = Math.max(1, expiresAt.getTime() - this.#watched.services.clock.nowMs())
-    this.#timer = setTimeout(() => void this.#check(), Math.min(delayMs, TIMER_MS_MAX))
+    const leftMs = endsAt === null ? CHECK_AGAIN_MS : endsAt.getTime() - this.#watched.services.clock.nowMs()
+    this.#timer = setTimeout(() => void this.#check(), Math.min(Math.max(1, leftMs), CHECK_AGAIN_MS))
   }
 
   #end(reason: string): void {

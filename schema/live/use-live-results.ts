@@ -1,6 +1,5 @@
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
-import type { Caller } from '../../server/domain/auth/caller.ts'
 import type { GraphQLContext } from '../context.ts'
 import { refusal, toClientError } from '../errors.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
@@ -22,17 +21,16 @@ export function useLiveResults({ slots, open }: LiveResultsOptions): Plugin<Grap
         const { lifetime, requestId, services } = context
         const refused = begin(context, { slots, open })
         if (refused !== undefined) return { errors: [refused] }
+        const clean = (error: unknown): GraphQLError => toClientError(error, { log: services.log, requestId })
         try {
           const result: AsyncIterable<ExecutionResult> | ExecutionResult = await subscribeFn(args)
-          if (Symbol.asyncIterator in result) {
-            const clean = (error: unknown): GraphQLError => toClientError(error, { log: services.log, requestId })
-            return bindToLifetime(result, lifetime, clean)
-          }
+          if (Symbol.asyncIterator in result) return bindToLifetime(result, lifetime, clean)
           lifetime.abort()
           return result
         } catch (error) {
+          // An argument that breaks a rule is thrown before there is a field that could fail.
           lifetime.abort()
-          throw error
+          return { errors: [clean(error)] }
         }
       })
     },
@@ -52,7 +50,7 @@ function begin(context: GraphQLContext, { slots, open }: LiveResultsOptions): Gr
   }
   if (release === undefined) {
     end()
-    const message = 'This key has as many open streams and sockets as it may; close one first'
+    const message = 'This key or wallet has as many open streams and sockets as it may; close one first'
     return refusal('TOO_MANY_CONNECTIONS', message, { status: 429, spec: false })
   }
   lifetime.signal.addEventListener('abort', end, { once: true })
@@ -61,27 +59,16 @@ function begin(context: GraphQLContext, { slots, open }: LiveResultsOptions): Gr
   return undefined
 }
 
-/** Takes the key's slot and follows its credential for an event stream; a socket has done both for itself. */
-function occupy(
-  { transport, caller, lifetime, services }: GraphQLContext,
-  slots: ConnectionSlots,
-): (() => void) | undefined {
-  if (transport.kind === 'socket' || transport.authorization === undefined || !isKey(caller)) return () => {}
-  const free = slots.take(caller.keyId)
+/** Takes a slot of the key or wallet and follows the credential for an event stream; a socket has done both for itself. */
+function occupy({ transport, lifetime, services }: GraphQLContext, slots: ConnectionSlots): (() => void) | undefined {
+  if (transport.kind === 'socket' || transport.identity === null) return () => {}
+  const { identity } = transport
+  const free = slots.take(identity.subject)
   if (free === undefined) return undefined
-  const { authorization, remoteAddress } = transport
-  const watch = new CredentialWatch({
-    credential: { authorization, remoteAddress },
-    caller,
-    services,
-    onEnd: (reason) => lifetime.abort(refusal('UNAUTHENTICATED', reason)),
-  })
+  const onEnd = (reason: string): void => lifetime.abort(refusal('UNAUTHENTICATED', reason))
+  const watch = new CredentialWatch({ identity, services, onEnd })
   return () => {
     watch.stop()
     free()
   }
-}
-
-function isKey(caller: Caller | null): caller is Caller & { kind: 'key' } {
-  return caller?.kind === 'key'
 }

@@ -50,12 +50,16 @@ function createOperationContext({ extra }: SocketContext, services: Services): G
     requestId: services.ids.requestId(),
     caller: extra.session.caller,
     lifetime: new AbortController(),
-    transport: { kind: 'socket' },
+    transport: { kind: 'socket', remoteAddress: extra.session.remoteAddress },
   }
 }
 
-function assertWithinSocket({ subscriptions }: SocketContext, { subscriptionsPerSocketMax }: GraphqlLimits): void {
+function assertWithinSocket(
+  { subscriptions, extra }: SocketContext,
+  { subscriptionsPerSocketMax }: GraphqlLimits,
+): void {
   if (Object.keys(subscriptions).length <= subscriptionsPerSocketMax) return
+  extra.session.operationRefused()
   const message = `A socket runs at most ${subscriptionsPerSocketMax} operations at a time; complete one first`
   throw refusal('TOO_MANY_SUBSCRIPTIONS', message)
 }

@@ -9,7 +9,7 @@ import type { ConnectionSlots } from '../live/connection-slots.ts'
 import type { OriginPolicy } from '../origins.ts'
 import type { Yoga } from '../yoga.ts'
 import { createSocketOptions, type SocketExtra } from './socket-operations.ts'
-import { SocketSession } from './socket-session.ts'
+import { type SocketOpening, SocketSession } from './socket-session.ts'
 
 const GOING_AWAY = 1001
 const TRY_AGAIN_LATER = 1013
@@ -23,6 +23,8 @@ interface SocketServerParts {
   limits: GraphqlLimits
   origins: OriginPolicy
   slots: ConnectionSlots
+  /** By address, until a socket has said who it belongs to. */
+  initSlots: ConnectionSlots
 }
 
 /** GraphQL over WebSocket (graphql-transport-ws), on upgrades that the HTTP server hands over. */
@@ -42,11 +44,14 @@ export class SocketServer {
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (!this.#parts.origins.allowsUpgrade(request)) {
-      socket.end(`HTTP/1.1 403 ${STATUS_CODES[403]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-      return
-    }
-    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => this.#serve(webSocket, request))
+    if (!this.#parts.origins.allowsUpgrade(request)) return refuseUpgrade(socket, 403)
+    const remoteAddress = request.socket.remoteAddress ?? ''
+    const initEnded = this.#parts.initSlots.take(remoteAddress)
+    if (initEnded === undefined) return refuseUpgrade(socket, 429)
+    socket.once('close', initEnded)
+    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      this.#serve(webSocket, { remoteAddress, initEnded })
+    })
   }
 
   /** Tells every client to come back elsewhere, and waits until they are gone. */
@@ -62,9 +67,9 @@ export class SocketServer {
     this.#webSockets.close()
   }
 
-  #serve(socket: WebSocket, request: IncomingMessage): void {
-    const { services, slots, log } = this.#parts
-    const session = new SocketSession({ socket, request, services, slots })
+  #serve(socket: WebSocket, opening: SocketOpening): void {
+    const { services, slots, limits, log } = this.#parts
+    const session = new SocketSession({ socket, services, slots, limits, ...opening })
     // Such as a message over the size limit; the socket then closes itself with the code for it.
     socket.on('error', (error) => log.info('a socket was broken by its client', { reason: error.message }))
     const stopPinging = this.#keepAlive(socket)
@@ -98,7 +103,7 @@ export class SocketServer {
   #send(socket: WebSocket, text: string): Promise<void> {
     if (socket.readyState !== socket.OPEN) return Promise.resolve()
     if (socket.bufferedAmount > this.#parts.limits.socketUnreadBytesMax) {
-      socket.close(TRY_AGAIN_LATER, 'Client reads too slowly')
+      closeSlow(socket)
       return Promise.resolve()
     }
     return new Promise((resolve, reject) => {
@@ -106,19 +111,31 @@ export class SocketServer {
     })
   }
 
-  /** A client that answers no ping within one interval is gone, whatever TCP still believes. */
+  /**
+   * A client that answers no ping within one interval is gone, whatever TCP still believes; one that has not even read
+   * what was sent to it is told why, should it read on.
+   */
   #keepAlive(socket: WebSocket): () => void {
     let answered = true
     socket.on('pong', () => {
       answered = true
     })
     const pings = setInterval(() => {
-      if (!answered) return socket.terminate()
+      if (!answered) return socket.bufferedAmount > 0 ? closeSlow(socket) : socket.terminate()
       answered = false
       socket.ping()
     }, this.#parts.limits.socketPingIntervalMs)
     return () => clearInterval(pings)
   }
+}
+
+function closeSlow(socket: WebSocket): void {
+  socket.close(TRY_AGAIN_LATER, 'Client reads too slowly')
+}
+
+function refuseUpgrade(socket: Duplex, status: 403 | 429): void {
+  const retry = status === 429 ? 'Retry-After: 1\r\n' : ''
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${retry}Connection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
 function toText(data: RawData): string {

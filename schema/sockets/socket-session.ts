@@ -1,27 +1,36 @@
-import type { IncomingMessage } from 'node:http'
 import { CloseCode } from 'graphql-ws'
 import type { WebSocket } from 'ws'
-import type { KeyCaller } from '../../server/domain/auth/caller.ts'
-import { DomainError } from '../../server/domain/errors.ts'
+import type { Caller } from '../../server/domain/auth/caller.ts'
+import { DomainError, type DomainErrorCode } from '../../server/domain/errors.ts'
 import type { Services } from '../../server/domain/services.ts'
-import { authenticate } from '../credentials.ts'
+import { authenticate, type Credential } from '../credentials.ts'
+import type { GraphqlLimits } from '../limits.ts'
 import type { ConnectionSlots } from '../live/connection-slots.ts'
 import { CredentialWatch } from '../live/credential-watch.ts'
 
+const UNAUTHORIZED_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 const TOO_MANY_SOCKETS = CloseCode.TooManyInitialisationRequests
 
-interface SessionParts {
-  socket: WebSocket
-  request: IncomingMessage
-  services: Services
-  slots: ConnectionSlots
+/** The upgrade that a socket came by; the request itself would stay in memory as long as the socket. */
+export interface SocketOpening {
+  remoteAddress: string
+  /** To be called when the socket has said who it belongs to. */
+  initEnded: () => void
 }
 
-/** Who a socket belongs to, from its connection_init to its end. It closes itself when its key expires or is revoked. */
+interface SessionParts extends SocketOpening {
+  socket: WebSocket
+  services: Services
+  slots: ConnectionSlots
+  limits: Pick<GraphqlLimits, 'refusedOperationsPerSocketMax'>
+}
+
+/** Who a socket belongs to, from its connection_init to its end. It closes itself when its key or its wallet's session ends. */
 export class SocketSession {
   readonly #parts: SessionParts
-  #caller: KeyCaller | null = null
+  #caller: Caller | null = null
   #release: () => void = () => {}
+  #refused = 0
 
   constructor(parts: SessionParts) {
     this.#parts = parts
@@ -31,28 +40,32 @@ export class SocketSession {
     return this.#parts.socket
   }
 
+  get remoteAddress(): string {
+    return this.#parts.remoteAddress
+  }
+
   /** Null until the connection is acknowledged. */
-  get caller(): KeyCaller | null {
+  get caller(): Caller | null {
     return this.#caller
   }
 
   /** Checks the connection parameters; false means that the socket is being closed. */
   async open(parameters: Readonly<Record<string, unknown>> | undefined): Promise<boolean> {
-    const authorization = parameters?.['authorization'] ?? parameters?.['Authorization']
-    if (typeof authorization !== 'string') {
-      return this.#refuse(CloseCode.Unauthorized, 'connectionParams need authorization: "Bearer <API_KEY>"')
-    }
-    const { socket, request, services, slots } = this.#parts
-    const credential = { authorization, remoteAddress: request.socket.remoteAddress ?? '' }
+    const { socket, services, slots, initEnded } = this.#parts
     try {
-      const caller = await authenticate(credential, services)
-      // The client may have left while its key was looked up.
+      const identity = await authenticate(this.#credential(parameters), services)
+      if (identity === null) {
+        const reason = 'connectionParams need authorization: "Bearer <API_KEY or session>", or signInWithX'
+        return this.#refuse(CloseCode.Unauthorized, reason)
+      }
+      // The client may have left while its credential was looked up.
       if (socket.readyState !== socket.OPEN) return false
-      const free = slots.take(caller.keyId)
-      if (free === undefined) return this.#refuse(TOO_MANY_SOCKETS, 'Too many sockets of this key')
-      const onEnd = (reason: string): void => socket.close(CloseCode.Forbidden, reason)
-      const watch = new CredentialWatch({ credential, caller, services, onEnd })
-      this.#caller = caller
+      const free = slots.take(identity.subject)
+      if (free === undefined) return this.#refuse(TOO_MANY_SOCKETS, 'Too many sockets of this key or wallet')
+      const onEnd = (reason: string): void => socket.close(CloseCode.Forbidden, limitReason(reason))
+      const watch = new CredentialWatch({ identity, services, onEnd })
+      this.#caller = identity.caller
+      initEnded()
       this.#release = () => {
         watch.stop()
         free()
@@ -61,6 +74,26 @@ export class SocketSession {
     } catch (error) {
       return this.#refuseFailure(error)
     }
+  }
+
+  /** A wallet's signed object may come as it is; the header has it in Base64. */
+  #credential(parameters: Readonly<Record<string, unknown>> = {}): Credential {
+    const { remoteAddress } = this.#parts
+    const signIn = parameters['signInWithX'] ?? parameters['SIGN-IN-WITH-X']
+    if (typeof signIn === 'string') return { signIn, remoteAddress }
+    if (typeof signIn === 'object' && signIn !== null) {
+      return { signIn: Buffer.from(JSON.stringify(signIn)).toString('base64'), remoteAddress }
+    }
+    const authorization = parameters['authorization'] ?? parameters['Authorization']
+    return typeof authorization === 'string' ? { authorization, remoteAddress } : { remoteAddress }
+  }
+
+  /** Counts an operation that was one too many: who goes on sending them is cut off. */
+  operationRefused(): void {
+    this.#refused++
+    if (this.#refused !== this.#parts.limits.refusedOperationsPerSocketMax) return
+    // After the refusals so far, which are sent in this turn.
+    setImmediate(() => this.#refuse(TOO_MANY_SOCKETS, 'Too many operations beyond those that a socket may run'))
   }
 
   end(): void {
@@ -73,7 +106,7 @@ export class SocketSession {
       this.#parts.services.log.error('a socket could not be authenticated', { error })
       return this.#refuse(CloseCode.InternalServerError, 'Internal server error')
     }
-    const code = error.code === 'unauthenticated' ? CloseCode.Unauthorized : CloseCode.Forbidden
+    const code = UNAUTHORIZED_CODES.has(error.code) ? CloseCode.Unauthorized : CloseCode.Forbidden
     return this.#refuse(code, error.message)
   }
 

@@ -14,6 +14,10 @@ export function toAccountRecord(account: AccountWithBalances) {
     held: byCurrency(account.balances, (balance) => balance.heldNanoUsd),
     stakeDiem: formatUsd(account.stakeDiemNano),
     createdAt: account.createdAt.toISOString(),
+    suspension:
+      account.suspension === null
+        ? null
+        : { since: account.suspension.since.toISOString(), reason: account.suspension.reason },
   }
 }
 

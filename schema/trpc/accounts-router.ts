@@ -1,13 +1,17 @@
 import {
   AccountIdInput,
+  AccountPageInput,
   CreateAccountInput,
   GrantAccountInput,
+  ListAccountsInput,
+  RenameAccountInput,
   SetStakeInput,
   SetTierInput,
+  SuspendAccountInput,
 } from '../../server/domain/accounts/inputs.ts'
 import { formatUsd } from '../../server/domain/money.ts'
-import { PageRequest } from '../../server/domain/page.ts'
 import { toAccountRecord } from './account-record.ts'
+import { toRequestRecord, toTransferRecord } from './account-history-records.ts'
 import { operatorProcedure, router } from './trpc.ts'
 
 export const accountsRouter = router({
@@ -16,7 +20,7 @@ export const accountsRouter = router({
     return { account: toAccountRecord(account), adminKey }
   }),
 
-  list: operatorProcedure.input(PageRequest.prefault({})).query(async ({ ctx, input }) => {
+  list: operatorProcedure.input(ListAccountsInput.prefault({})).query(async ({ ctx, input }) => {
     const { items, endCursor, hasNextPage } = await ctx.services.accounts.list(input)
     return { accounts: items.map(toAccountRecord), endCursor, hasNextPage }
   }),
@@ -24,6 +28,20 @@ export const accountsRouter = router({
   get: operatorProcedure
     .input(AccountIdInput)
     .query(async ({ ctx, input }) => toAccountRecord(await ctx.services.accounts.get(input.accountId))),
+
+  /** Transfers of both currencies, newest first. */
+  ledger: operatorProcedure.input(AccountPageInput).query(async ({ ctx, input: { accountId, ...page } }) => {
+    const account = await ctx.services.accounts.get(accountId)
+    const { items, endCursor, hasNextPage } = await ctx.services.ledger.listTransfers(account.id, page)
+    return { transfers: items.map(toTransferRecord), endCursor, hasNextPage }
+  }),
+
+  /** Requests that have ended, newest first. */
+  requests: operatorProcedure.input(AccountPageInput).query(async ({ ctx, input: { accountId, ...page } }) => {
+    const account = await ctx.services.accounts.get(accountId)
+    const { items, endCursor, hasNextPage } = await ctx.services.requests.list(account.id, page)
+    return { requests: items.map(toRequestRecord), endCursor, hasNextPage }
+  }),
 
   grant: operatorProcedure.input(GrantAccountInput).mutation(async ({ ctx, input }) => {
     const transfer = await ctx.services.accounts.grant(input)
@@ -33,6 +51,22 @@ export const accountsRouter = router({
       balanceAfterUsd: formatUsd(transfer.balanceAfterNanoUsd),
     }
   }),
+
+  rename: operatorProcedure
+    .input(RenameAccountInput)
+    .mutation(async ({ ctx, input }) =>
+      toAccountRecord(await ctx.services.accounts.rename(input.accountId, input.name)),
+    ),
+
+  suspend: operatorProcedure
+    .input(SuspendAccountInput)
+    .mutation(async ({ ctx, input }) =>
+      toAccountRecord(await ctx.services.accounts.suspend(input.accountId, input.reason)),
+    ),
+
+  resume: operatorProcedure
+    .input(SuspendAccountInput)
+    .mutation(async ({ ctx, input }) => toAccountRecord(await ctx.services.accounts.resume(input.accountId))),
 
   setTier: operatorProcedure
     .input(SetTierInput)

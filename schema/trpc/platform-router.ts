@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { UpstreamSummary } from '../../server/domain/upstream-record.ts'
 import { operatorProcedure, router } from './trpc.ts'
 
 const DoctorInput = z
@@ -9,9 +10,25 @@ export const platformRouter = router({
   /** Checks the invariants of the money path over the whole database. */
   verify: operatorProcedure.query(({ ctx }) => ctx.services.ledger.verify()),
 
-  /** Asks every node which chain it serves; not ok when one serves another chain, which is then out of service. */
-  doctor: operatorProcedure.input(DoctorInput).query(async ({ ctx, input }) => {
-    const nodes = await ctx.services.rpcNodes.inspect({ publicNodes: input.publicNodes })
-    return { ok: nodes.every(({ status }) => status !== 'mismatch'), nodes }
+  /** How the answering process and what it stands on do, at a glance. */
+  health: operatorProcedure.query(async ({ ctx }) => {
+    const { processes, providers, nodes, ...rest } = await ctx.services.platform.health()
+    return {
+      ...rest,
+      processes: processes.map((process) => ({ ...process, startedAt: process.startedAt.toISOString() })),
+      providers: providers.map(withInstants),
+      nodes: nodes.map(withInstants),
+    }
   }),
+
+  /** Checks the database, the shared store and what was left behind, and asks every node which chain it serves. */
+  doctor: operatorProcedure.input(DoctorInput).query(({ ctx, input }) => ctx.services.platform.diagnose(input)),
 })
+
+function withInstants<Health extends UpstreamSummary>(health: Health) {
+  return {
+    ...health,
+    lastSuccessAt: health.lastSuccessAt?.toISOString() ?? null,
+    lastFailureAt: health.lastFailureAt?.toISOString() ?? null,
+  }
+}

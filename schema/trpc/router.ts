@@ -1,41 +1,78 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { createExpressMiddleware } from '@trpc/server/adapters/express'
-import type { Handler } from 'express'
+import type { Handler, Request, Response } from 'express'
+import { DomainError } from '../../server/domain/errors.ts'
+import type { OperatorAccess } from '../../server/domain/operators/operator-access.ts'
+import type { Services } from '../../server/domain/services.ts'
 import { accountsRouter } from './accounts-router.ts'
+import { auditRouter } from './audit-router.ts'
+import { catalogueRouter } from './catalogue-router.ts'
 import { keysRouter } from './keys-router.ts'
+import { limitsRouter } from './limits-router.ts'
+import { paymentsRouter } from './payments-router.ts'
 import { platformRouter } from './platform-router.ts'
-import { type OperatorServices, router } from './trpc.ts'
+import { type OperatorContext, router } from './trpc.ts'
 
 const BODY_BYTES_MAX = 256 * 1024
 const BATCH_CALLS_MAX = 20
-const BEARER = /^Bearer +(\S+)\s*$/i
 
 /** The operator surface. Money crosses as decimal strings, instants as ISO 8601 text. */
-const appRouter = router({ accounts: accountsRouter, keys: keysRouter, platform: platformRouter })
+export const appRouter = router({
+  accounts: accountsRouter,
+  audit: auditRouter,
+  catalogue: catalogueRouter,
+  keys: keysRouter,
+  limits: limitsRouter,
+  payments: paymentsRouter,
+  platform: platformRouter,
+})
 
 export type AppRouter = typeof appRouter
 
 /** Serves the operator surface to whoever sends `Authorization: Bearer <operator token>`. */
-export function createTrpcMiddleware(services: OperatorServices, operatorToken: string): Handler {
-  const expected = digest(operatorToken)
-  return createExpressMiddleware({
+export function createTrpcMiddleware(services: Services, access: OperatorAccess): Handler {
+  const serve = createExpressMiddleware({
     router: appRouter,
     maxBodySize: BODY_BYTES_MAX,
     maxBatchSize: BATCH_CALLS_MAX,
-    createContext: ({ req }) => {
-      const token = BEARER.exec(req.headers.authorization ?? '')?.[1] ?? ''
-      // Digests have one length, so the comparison tells neither the token nor how long it is.
-      return { services, authorized: timingSafeEqual(digest(token), expected) }
-    },
+    createContext: ({ req, res }) => createContext(services, access, { request: req, response: res }),
     // An answer may hold a new key's secret.
-    responseMeta: () => ({ headers: { 'Cache-Control': 'no-store' } }),
-    onError: ({ error, path }) => {
-      if (error.code === 'INTERNAL_SERVER_ERROR')
-        services.log.error('operator call failed', { path, error: error.cause ?? error })
+    responseMeta: ({ errors }) => ({ headers: { 'Cache-Control': 'no-store', ...retryAfterOf(errors) } }),
+    onError: ({ error, path, ctx }) => {
+      if (error.code !== 'INTERNAL_SERVER_ERROR') return
+      services.log.error('operator call failed', {
+        path,
+        requestId: ctx?.requestId,
+        error: error.cause ?? error,
+      })
     },
   })
+  return (request, response, next) => {
+    // Before anything can be refused, so that every answer names its request.
+    response.setHeader('CF-RAY', services.ids.requestId())
+    serve(request, response, next)
+  }
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+function createContext(
+  services: Services,
+  access: OperatorAccess,
+  { request, response }: { request: Request; response: Response },
+): OperatorContext {
+  const requestId = String(response.getHeader('CF-RAY'))
+  const common = { services, requestId }
+  try {
+    return {
+      ...common,
+      operator: access.identify(request.headers.authorization, request.socket.remoteAddress ?? ''),
+    }
+  } catch (error) {
+    if (error instanceof DomainError) return { ...common, operator: error }
+    throw error
+  }
+}
+
+function retryAfterOf(errors: readonly Error[]): Record<string, string> {
+  const causes = errors.map(({ cause }) => cause).filter((cause) => cause instanceof DomainError)
+  const seconds = causes.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
+  return seconds.length === 0 ? {} : { 'Retry-After': String(Math.max(...seconds)) }
 }

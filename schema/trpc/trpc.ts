@@ -1,46 +1,69 @@
 import { initTRPC, TRPCError } from '@trpc/server'
+import type { ActionEnding } from '../../server/domain/audit/operator-action.ts'
 import { toDatabaseUnavailable } from '../../server/domain/database-failure.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import type { Services } from '../../server/domain/services.ts'
 import { TRPC_CODES, toErrorFacts } from './errors.ts'
 
-/** The part of the services that the operator surface calls. */
-export type OperatorServices = Pick<Services, 'accounts' | 'apiKeys' | 'ledger' | 'log'> & {
-  rpcNodes: Pick<Services['rpcNodes'], 'inspect'>
-}
-
 export interface OperatorContext {
-  services: OperatorServices
-  /** Whether the request carried the operator token. */
-  authorized: boolean
+  services: Services
+  /** Name of the operator whose token the request carried, or why it opens nothing. */
+  operator: string | DomainError
+  /** The same as in `CF-RAY`, the log and the audit log. */
+  requestId: string
 }
 
 const t = initTRPC.context<OperatorContext>().create({
   // Its default, a look at NODE_ENV, would put stack traces into answers.
   isDev: false,
-  errorFormatter: ({ shape, error, path }) => {
+  errorFormatter: ({ shape, error, path, ctx }) => {
     const { message, domainCode, details } = toErrorFacts(error)
-    return {
-      ...shape,
-      message,
-      data: { code: shape.data.code, httpStatus: shape.data.httpStatus, path, domainCode, details },
-    }
+    const { code, httpStatus } = shape.data
+    return { ...shape, message, data: { code, httpStatus, path, domainCode, details, requestId: ctx?.requestId } }
   },
 })
 
 export const router = t.router
 
-/** A procedure that only the operator token opens. */
-export const operatorProcedure = t.procedure.use(async ({ ctx, next }) => {
-  if (!ctx.authorized) {
-    throw new TRPCError({
-      code: 'UNAUTHORIZED',
-      message: 'Authentication failed: send the header "Authorization: Bearer <operator token>"',
-    })
+/** A domain error with its tRPC code, also one that stands for a database that is away; anything else as it is. */
+function translate(error: TRPCError): TRPCError {
+  const cause = toDatabaseUnavailable(error.cause) ?? error.cause
+  return cause instanceof DomainError ? toTrpcError(cause) : error
+}
+
+function toTrpcError(cause: DomainError): TRPCError {
+  return new TRPCError({ code: TRPC_CODES[cause.code], message: cause.message, cause })
+}
+
+function endingOf(error: TRPCError): ActionEnding {
+  const translated = translate(error)
+  const { message, domainCode } = toErrorFacts(translated)
+  const ourFault = translated.code === 'INTERNAL_SERVER_ERROR' || translated.code === 'SERVICE_UNAVAILABLE'
+  return {
+    outcome: ourFault ? 'failed' : 'refused',
+    errorCode: domainCode ?? translated.code.toLowerCase(),
+    errorMessage: message,
   }
-  const result = await next()
-  if (result.ok) return result
-  const cause = toDatabaseUnavailable(result.error.cause) ?? result.error.cause
-  if (cause instanceof DomainError) throw new TRPCError({ code: TRPC_CODES[cause.code], message: cause.message, cause })
-  return result
-})
+}
+
+/**
+ * A procedure that only an operator's token opens. All procedures are made of this one, so that every mutation, those
+ * to come included, has its entry in the audit log, also when its input is refused.
+ */
+export const operatorProcedure = t.procedure
+  .use(async ({ next }) => {
+    const result = await next()
+    if (result.ok) return result
+    throw translate(result.error)
+  })
+  .use(async ({ ctx, type, path, getRawInput, next }) => {
+    const { operator, services, requestId } = ctx
+    if (operator instanceof DomainError) throw toTrpcError(operator)
+    const inner = { ctx: { operator } }
+    if (type !== 'mutation') return next(inner)
+    const input = await getRawInput()
+    const finish = await services.audit.begin({ actor: operator, action: path, input, requestId })
+    const result = await next(inner)
+    await finish(result.ok ? { outcome: 'done', answer: result.data } : endingOf(result.error))
+    return result
+  })

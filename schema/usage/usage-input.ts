@@ -1,6 +1,7 @@
 import { CurrencyType } from '../account/balance.ts'
 import { builder } from '../builder.ts'
-import { UsageDimensionEnum } from './usage-dimensions.ts'
+import { RequestModelTypeEnum } from '../requests/request.ts'
+import { UsageDimensionEnum, UsageOrderEnum, UsageUnitTypeEnum } from './usage-dimensions.ts'
 
 const UsageFilterInput = builder.inputType('UsageFilterInput', {
   description:
@@ -8,21 +9,36 @@ const UsageFilterInput = builder.inputType('UsageFilterInput', {
   fields: (t) => ({
     skus: t.stringList({ description: 'Model ids and `crypto-rpc-<network>`.' }),
     networks: t.stringList({ description: 'Slugs of RPC networks.' }),
+    methods: t.stringList({ description: 'JSON-RPC methods, or kinds of lines of models, such as `Input`.' }),
     apiKeyIds: t.idList({ description: 'Keys of the account, as `ApiKey.apiKeyId`; revoked ones as well.' }),
     currencies: t.field({ type: [CurrencyType], description: 'What was paid in.' }),
+    unitTypes: t.field({ type: [UsageUnitTypeEnum], description: 'What units are counted in.' }),
+    modelTypes: t.field({ type: [RequestModelTypeEnum], description: 'What kind of model was called.' }),
   }),
 })
 
 export const UsageInput = builder.inputType('UsageInput', {
   description: 'Which usage to report, and how to split it.',
   fields: (t) => ({
-    from: t.field({ type: 'Date', description: 'First UTC day. Absent together with `to`: six days before today.' }),
-    to: t.field({ type: 'Date', description: 'Last UTC day, included; at most 90 days from the first.' }),
+    from: t.field({ type: 'Date', description: 'First day. Absent together with `to`: six days before today.' }),
+    to: t.field({ type: 'Date', description: 'Last day, included; at most 90 days from the first.' }),
+    timeZone: t.string({
+      required: true,
+      defaultValue: 'UTC',
+      description: 'Whose days and hours: the IANA name of a time zone, such as `Europe/Berlin`.',
+    }),
     groupBy: t.field({
       type: [UsageDimensionEnum],
       required: { list: true, items: true },
       defaultValue: [],
-      description: 'One row for each combination of these; none is one row for everything.',
+      description:
+        'One row for each combination of these, at most one of them a unit of time; none is one row for everything.',
+    }),
+    orderBy: t.field({
+      type: UsageOrderEnum,
+      required: true,
+      defaultValue: 'amount',
+      description: 'Which rows come first, and so which are given when there are more than 1,000.',
     }),
     filter: t.field({ type: UsageFilterInput, description: 'What the report is limited to; absent is everything.' }),
   }),

@@ -1,9 +1,10 @@
 import { UsageQuery } from '../../server/domain/usage/inputs.ts'
-import type { UsageMeasures, UsageReport, UsageRow } from '../../server/domain/usage/usage.ts'
+import type { UsageCube, UsageMeasures, UsageRow } from '../../server/domain/usage/usage.ts'
 import { parseInput } from '../../server/domain/validation.ts'
 import { AccountType } from '../account/account.ts'
 import { CurrencyType } from '../account/balance.ts'
 import { builder } from '../builder.ts'
+import { RequestModelTypeEnum } from '../requests/request.ts'
 import { UsageUnitTypeEnum } from './usage-dimensions.ts'
 import { UsageInput } from './usage-input.ts'
 
@@ -15,7 +16,8 @@ const UsageMeasuresInterface = builder.interfaceRef<UsageMeasures>('UsageMeasure
   fields: (t) => ({
     requests: t.expose('requests', {
       type: 'Count',
-      description: 'Requests. Each counts once, with its first line: a batch of several methods with its first one.',
+      description:
+        'Requests, each counted once. In rows of METHOD, or where methods are filtered, each counts with every one that it has.',
     }),
     units: t.expose('units', {
       type: 'Decimal',
@@ -27,6 +29,8 @@ const UsageMeasuresInterface = builder.interfaceRef<UsageMeasures>('UsageMeasure
       description: 'What was charged. Both currencies together unless they are grouped or filtered.',
     }),
     amountNanoUsd: t.expose('amountNanoUsd', { type: 'NanoUsd', description: '`amount` in nano-USD.' }),
+    usd: t.expose('usdNano', { type: 'Usd', description: 'What was paid in USD.' }),
+    diem: t.expose('diemNano', { type: 'Usd', description: 'What was paid in DIEM.' }),
   }),
 })
 
@@ -34,7 +38,13 @@ const UsageRowType = builder.objectRef<UsageRow>('UsageRow').implement({
   description: 'Usage of one combination of the dimensions in `groupBy`. The other dimensions are null.',
   interfaces: [UsageMeasuresInterface],
   fields: (t) => ({
-    day: t.expose('day', { type: 'Date', nullable: true, description: 'UTC day of DAY.' }),
+    startsAt: t.expose('startsAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When the HOUR, DAY, WEEK or MONTH begins. A week or month at the edge of the report has only the days of the report.',
+    }),
+    day: t.expose('day', { type: 'Date', nullable: true, description: "The zone's day at `startsAt`." }),
     sku: t.exposeString('sku', { nullable: true, description: 'Model id or `crypto-rpc-<network>` of SKU.' }),
     network: t.exposeString('network', { nullable: true, description: 'Slug of NETWORK; null for models.' }),
     method: t.exposeString('method', { nullable: true, description: 'JSON-RPC method or kind of line of METHOD.' }),
@@ -44,6 +54,11 @@ const UsageRowType = builder.objectRef<UsageRow>('UsageRow').implement({
     }),
     currency: t.expose('currency', { type: CurrencyType, nullable: true, description: 'Currency of CURRENCY.' }),
     unitType: t.expose('unitType', { type: UsageUnitTypeEnum, nullable: true, description: 'Unit of UNIT_TYPE.' }),
+    modelType: t.expose('modelType', {
+      type: RequestModelTypeEnum,
+      nullable: true,
+      description: 'Kind of model of MODEL_TYPE; null for RPC.',
+    }),
   }),
 })
 
@@ -52,14 +67,15 @@ const UsageTotals = builder.objectRef<UsageMeasures>('UsageTotals').implement({
   interfaces: [UsageMeasuresInterface],
 })
 
-const UsageReportType = builder.objectRef<UsageReport>('UsageReport').implement({
+const UsageReportType = builder.objectRef<UsageCube>('UsageReport').implement({
   description: 'What an account used and paid. Its amounts are the charges of the ledger, to the nano-USD.',
   fields: (t) => ({
-    from: t.expose('from', { type: 'Date', description: 'First UTC day.' }),
-    to: t.expose('to', { type: 'Date', description: 'Last UTC day, included.' }),
+    from: t.expose('from', { type: 'Date', description: 'First day.' }),
+    to: t.expose('to', { type: 'Date', description: 'Last day, included.' }),
+    timeZone: t.exposeString('timeZone', { description: 'Whose days they are.' }),
     rows: t.field({
       type: [UsageRowType],
-      description: 'Highest amount first, then by the dimensions; at most 1,000.',
+      description: 'In the order asked for, then by the dimensions; at most 1,000.',
       resolve: ({ rows }) => rows,
     }),
     totals: t.field({
@@ -76,17 +92,17 @@ const UsageReportType = builder.objectRef<UsageReport>('UsageReport').implement(
 builder.objectField(AccountType, 'usage', (t) =>
   t.field({
     type: UsageReportType,
-    description: 'Exact usage by day, network, method, key and more. Without an input: the last 7 days in one row.',
-    authScopes: { admin: true },
+    description: 'Exact usage by time, network, method, key and more. Without an input: the last 7 days in one row.',
+    authScopes: { owner: true },
     args: {
       input: t.arg({
         type: UsageInput,
         required: true,
-        defaultValue: { groupBy: [] },
+        defaultValue: { timeZone: 'UTC', groupBy: [], orderBy: 'amount' },
         description: 'Which usage to report, and how to split it.',
       }),
     },
     complexity: REPORT_COMPLEXITY,
-    resolve: ({ id }, { input }, { services }) => services.usage.report(id, parseInput(UsageQuery, input)),
+    resolve: ({ id }, { input }, { services }) => services.usage.cube(id, parseInput(UsageQuery, input)),
   }),
 )

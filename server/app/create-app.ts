@@ -6,14 +6,16 @@ import { ROUTES } from '../../rest-facade/router.ts'
 import { createGraphqlServer } from '../../schema/server.ts'
 import { createTrpcMiddleware } from '../../schema/trpc/router.ts'
 import type { Config } from '../config/config.ts'
+import { OperatorAccess } from '../domain/operators/operator-access.ts'
 import type { Services } from '../domain/services.ts'
-import { createServices } from './create-services.ts'
+import { createParts, toServices } from './create-services.ts'
 import { drainHttp } from './drain.ts'
 import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics-endpoint.ts'
 import { createHttpServer } from './http-server.ts'
 import { createInfrastructure, type InfrastructureOverrides } from './infrastructure.ts'
 import { readinessChecks } from './readiness.ts'
+import { startServices, stopServices } from './service-lifecycle.ts'
 
 export interface App {
   /** Origin under which this process listens, such as `http://127.0.0.1:3000`. */
@@ -29,29 +31,32 @@ export interface App {
 /** Builds and starts one server process from its configuration; the only place that knows every part. */
 export async function createApp(config: Config, overrides: InfrastructureOverrides = {}): Promise<App> {
   const infrastructure = await createInfrastructure(config, overrides)
-  const running = createServices(config, infrastructure)
-  await running.start()
-  const { services } = running
+  const parts = createParts(config, infrastructure)
+  const services = toServices(config, infrastructure, parts)
+  const stopMaintenance = await startServices(parts, infrastructure)
   let draining = false
 
   const graphql = createGraphqlServer({
     services,
     log: services.log,
     isProduction: config.production,
-    allowedOrigins: [],
+    allowedOrigins: services.allowedOrigins,
   })
+  const access = new OperatorAccess({ operators: config.operators, abuseGuard: services.abuseGuard })
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
+  // Its default, a look at NODE_ENV, would put stack traces into answers.
+  app.set('env', 'production')
   const serveDirectly = mountRestFacade(app, ROUTES, services)
-  mountMetrics(app, infrastructure.metrics, config.secrets.operatorToken)
+  mountMetrics(app, infrastructure.metrics, access)
   mountHealth(app, readinessChecks(infrastructure), () => draining)
   app.use('/graphql', (request, response) => {
     // Express cuts the mount path off; the GraphQL server routes by the whole one.
     request.url = request.originalUrl
     graphql.handle(request, response)
   })
-  app.use('/trpc', createTrpcMiddleware(services, config.secrets.operatorToken))
+  app.use('/trpc', createTrpcMiddleware(services, access))
 
   const server = createHttpServer((request, response) => {
     if (!serveDirectly(request, response)) app(request, response)
@@ -68,7 +73,8 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     draining = true
     await graphql.close()
     await drainHttp(server, deadlineMs)
-    await running.stop()
+    stopMaintenance()
+    await stopServices(parts, infrastructure)
     await infrastructure.close()
   }
   return { url, services, close: ({ deadlineMs } = {}) => (closed ??= close(deadlineMs)) }

@@ -2,7 +2,9 @@ import type { Config } from '../config/config.ts'
 import { Catalogue } from '../domain/inference/catalogue.ts'
 import { ChatService } from '../domain/inference/chat-service.ts'
 import { EmbeddingService } from '../domain/inference/embedding-service.ts'
+import { ServiceParameterReader } from '../domain/inference/chat/service-parameters.ts'
 import { ProviderRouter } from '../domain/inference/provider-router.ts'
+import { QuoteService } from '../domain/inference/quote-service.ts'
 import { TokenCounter } from '../domain/inference/token-counter.ts'
 import type { Metering } from '../domain/metering/metered-request.ts'
 import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
@@ -21,13 +23,20 @@ export function createInferenceServices(config: Config, parts: InferenceParts) {
   const { clock, log, providers, metering, ratePlans } = parts
   const serviceName = config.service.name
   const catalogue = new Catalogue({ models: config.models, compatibility: config.compatibility, serviceName, clock })
-  const router = new ProviderRouter({ providers, createBreaker: createCircuitBreaker, log })
+  const providerRouter = new ProviderRouter({ providers, createBreaker: createCircuitBreaker, clock, log })
   // Its encoding takes 58 MB and a tenth of a second, so it is loaded by the first request that counts tokens.
   const counter = new TokenCounter()
-  const common = { catalogue, counter, ratePlans, router, metering, clock, log, serviceName }
+  const common = { catalogue, counter, ratePlans, router: providerRouter, metering, clock, log, serviceName }
   return {
     catalogue,
+    providerRouter,
     chat: new ChatService({ ...common, systemPrompts: SYSTEM_PROMPTS }),
     embeddings: new EmbeddingService(common),
+    quotes: new QuoteService({
+      catalogue,
+      counter,
+      parameters: new ServiceParameterReader(serviceName),
+      systemPrompts: SYSTEM_PROMPTS,
+    }),
   }
 }

@@ -1,3 +1,4 @@
+import { AccountChanges } from '../domain/ledger/account-changes.ts'
 import { BalanceFeed } from '../domain/ledger/balance-feed.ts'
 import { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
 import { LedgerRepository } from '../domain/ledger/ledger-repository.ts'
@@ -11,6 +12,8 @@ import type { Infrastructure } from './infrastructure.ts'
 
 export interface MoneyParts extends Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'> {
   rateLimits: RateLimiter
+  /** Default: none. */
+  walletMinimumNanoUsd?: bigint
   /** In place of the database's own, for tests that make it fail. */
   holds?: HoldRepository
 }
@@ -21,12 +24,24 @@ export function createMoney(parts: MoneyParts) {
   const processId = ids.uuid()
   const ledgerRepository = new LedgerRepository(db)
   const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
-  const balanceFeed = new BalanceFeed({ pubSub, ledger: ledgerRepository, log })
-  const metering = new MeteringService({ holds, rateLimiter, diemAllowance, balanceFeed, clock, ids, processId, wait })
+  const accountChanges = new AccountChanges({ pubSub })
+  const balanceFeed = new BalanceFeed({ changes: accountChanges, ledger: ledgerRepository, log })
+  const metering = new MeteringService({
+    holds,
+    rateLimiter,
+    diemAllowance,
+    balanceFeed,
+    clock,
+    ids,
+    processId,
+    walletMinimumNanoUsd: parts.walletMinimumNanoUsd ?? 0n,
+    wait,
+  })
   const sweeper = new HoldSweeper({
     holds,
     settle: (item) => metering.settleItem(item),
     releaseUnsettled: () => metering.releaseUnsettled(),
+    expireRest: (hold, restNano) => diemAllowance.expireRest(hold, restNano),
     released: (accountId) => balanceFeed.changed(accountId),
     processId,
     log,
@@ -39,5 +54,5 @@ export function createMoney(parts: MoneyParts) {
     clock,
     ids,
   })
-  return { metering, sweeper, ledger, ledgerRepository, balanceFeed, processId, holds }
+  return { metering, sweeper, ledger, ledgerRepository, diemAllowance, accountChanges, balanceFeed, processId, holds }
 }

@@ -28,7 +28,7 @@ export function createRpcService(config: Config, { clock, log, metering, ratePla
   const { rpc } = config
   const nodes = createRpcNodes({ ...(rpc.publicNodes ? listPublicNodes(rpc.extraFamily) : {}), ...rpc.networks })
   const networks = new Map([...createNetworkTable(rpc.extraFamily)].filter(([slug]) => nodes.has(slug)))
-  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log })
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const inspector = new NodeInspector({ networks, nodes, configured: new Set(Object.keys(rpc.networks)), router, log })
   const service = new RpcService({
     metering,
@@ -44,7 +44,7 @@ export function createRpcService(config: Config, { clock, log, metering, ratePla
     inspector.stop()
     await Promise.all([...nodes.values()].flat().map((node) => node.close()))
   }
-  return { service, inspector, close }
+  return { service, router, inspector, close }
 }
 
 interface SenderParts {

@@ -1,127 +1,111 @@
 import type { Config } from '../config/config.ts'
-import { AccountRepository } from '../domain/accounts/account-repository.ts'
-import { AccountService } from '../domain/accounts/account-service.ts'
-import { ApiKeyIssuer } from '../domain/api-keys/api-key-issuer.ts'
-import { ApiKeyRepository } from '../domain/api-keys/api-key-repository.ts'
-import { toKeyPrefix } from '../domain/api-keys/api-key-secret.ts'
-import { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
-import { KeyEvents } from '../domain/api-keys/key-events.ts'
-import { LastUsedRecorder } from '../domain/api-keys/last-used-recorder.ts'
-import { AuthService } from '../domain/auth/auth-service.ts'
-import { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
-import { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
-import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
-import { refusalsInLog } from '../domain/rate-limits/refusal-log.ts'
+import { CurrentLimitsService } from '../domain/rate-limits/current-limits-service.ts'
+import { LimitOverrideRepository } from '../domain/rate-limits/limit-override-repository.ts'
+import { LimitOverrideService } from '../domain/rate-limits/limit-override-service.ts'
+import { RequestRepository } from '../domain/requests/request-repository.ts'
 import type { Services } from '../domain/services.ts'
+import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
+import { UsageAnalyticsRepository } from '../domain/usage/usage-analytics-repository.ts'
+import { UsageAnalyticsService } from '../domain/usage/usage-analytics-service.ts'
+import { UsageHistoryRepository } from '../domain/usage/usage-history-repository.ts'
+import { UsageHistoryService } from '../domain/usage/usage-history-service.ts'
+import { UsageRetention } from '../domain/usage/usage-retention.ts'
 import { UsageRepository } from '../domain/usage/usage-repository.ts'
 import { UsageService } from '../domain/usage/usage-service.ts'
-import { withDeadline } from '../store/deadline.ts'
-import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
+import { createAccounts } from './create-accounts.ts'
 import { createIdempotencyService } from './create-idempotency.ts'
 import { createInferenceServices } from './create-inference.ts'
+import { createLimits } from './create-limits.ts'
 import { createMoney } from './create-money.ts'
+import { createOperations } from './create-operations.ts'
+import { createRequests } from './create-requests.ts'
+import { createPayments } from './create-payments.ts'
 import { createRpcService } from './create-rpc.ts'
+import { createWallets, walletMinimumNanoUsd } from './create-wallets.ts'
 import type { Infrastructure } from './infrastructure.ts'
-import { startMaintenance } from './maintenance.ts'
 
-/** How long the end of the process waits for charges that a lost database keeps from being written. */
-const SETTLE_DEADLINE_MS = 5_000
+export type Parts = ReturnType<typeof createParts>
 
-export interface RunningServices {
-  services: Services
-  /** Takes the process's lease and its subscriptions; requests may be served only after it. */
-  start: () => Promise<void>
-  /** Waits for settlements in flight, then gives everything back. */
-  stop: () => Promise<void>
+/** Every part of the service in the order in which they need each other. */
+export function createParts(config: Config, infrastructure: Infrastructure) {
+  const { clock, log, db } = infrastructure
+  const limits = createLimits(config.limits, infrastructure)
+  const { ratePlans, rateLimits } = limits
+  const money = createMoney({ ...infrastructure, rateLimits, walletMinimumNanoUsd: walletMinimumNanoUsd(config) })
+  const { metering } = money
+  const accounts = createAccounts(config, { ...infrastructure, ...limits, ...money })
+  const { providerRouter, ...inference } = createInferenceServices(config, { ...infrastructure, metering, ratePlans })
+  const rpc = createRpcService(config, { clock, log, metering, ratePlans })
+  const payments = createPayments(config, { ...infrastructure, ...money })
+  const operations = createOperations(config, {
+    ...infrastructure,
+    providerRouter,
+    catalogue: inference.catalogue,
+    nodeRouter: rpc.router,
+    inspector: rpc.inspector,
+    payments: payments.operations,
+  })
+  return {
+    limits,
+    money,
+    accounts,
+    inference,
+    rpc,
+    payments,
+    operations,
+    idempotency: createIdempotencyService(config, { ...infrastructure, ...money, rateLimits }),
+    requests: createRequests({ ...infrastructure, ...money }),
+    wallets: createWallets(config, { ...infrastructure, ...limits, ...money, ...accounts }),
+    usageRetention: new UsageRetention({ partitions: new UsagePartitionRepository(db), clock, ...config.usage }),
+  }
 }
 
-export function createServices(config: Config, infrastructure: Infrastructure): RunningServices {
-  const { clock, ids, log, db, pubSub, windows } = infrastructure
-  const ratePlans = new RatePlans(config.limits)
-  const rateLimits = new RateLimitService({ store: windows, clock, refusals: refusalsInLog(log), pubSub })
-  const abuseGuard = new AbuseGuard({ limits: config.limits.abuse, clock, pubSub })
-  const money = createMoney({ ...infrastructure, rateLimits })
-  const keys = createKeys(config, { ...infrastructure, rateLimits, ratePlans })
-  const accounts = new AccountService({
-    accounts: new AccountRepository(db),
-    issuer: keys.issuer,
-    ledger: money.ledger,
-    balances: money.ledgerRepository,
-    events: keys.events,
-    clock,
-    ids,
-  })
-  const inference = createInferenceServices(config, { ...infrastructure, metering: money.metering, ratePlans })
-  const rpc = createRpcService(config, { clock, log, metering: money.metering, ratePlans })
-  const idempotency = createIdempotencyService(config, { ...infrastructure, ...money, rateLimits })
-  const services: Services = {
+/** What the fronts may call of the parts. */
+export function toServices(config: Config, { clock, ids, log, db }: Infrastructure, parts: Parts): Services {
+  const { limits, money, accounts, inference, rpc, payments, operations, idempotency, requests, wallets } = parts
+  return {
     serviceName: config.service.name,
+    publicUrl: config.service.publicUrl,
+    allowedOrigins: config.service.allowedOrigins,
     version: config.service.version,
     openAiErrors: config.errors.format === 'openai',
     clock,
     ids,
     log,
-    accounts,
-    apiKeys: keys.apiKeys,
-    auth: keys.auth,
-    abuseGuard,
-    ratePlans,
-    rateLimits,
+    accounts: accounts.accounts,
+    apiKeys: accounts.apiKeys,
+    auth: accounts.auth,
+    abuseGuard: limits.abuseGuard,
+    ratePlans: limits.ratePlans,
+    rateLimits: limits.rateLimits,
+    refusals: limits.refusals,
+    currentLimits: new CurrentLimitsService({ ...limits, ...inference, ...accounts, ledger: money.ledger, clock }),
+    limitOverrides: new LimitOverrideService({
+      repository: new LimitOverrideRepository(db),
+      ratePlans: limits.ratePlans,
+      events: accounts.events,
+    }),
     metering: money.metering,
     ledger: money.ledger,
-    usage: new UsageService({ usage: new UsageRepository(db), clock }),
+    requests: requests.service,
+    usage: new UsageService({
+      usage: new UsageRepository(db),
+      clock,
+      hourlyRetentionDays: config.usage.hourlyRetentionDays,
+    }),
+    usageHistory: new UsageHistoryService({
+      history: new UsageHistoryRepository(db),
+      requests: new RequestRepository(db),
+    }),
+    usageAnalytics: new UsageAnalyticsService({ analytics: new UsageAnalyticsRepository(db), clock }),
     ...inference,
     rpc: rpc.service,
+    ...wallets.services,
+    payments: payments.service,
+    paymentOptions: payments.options,
+    paymentOperations: payments.operations,
     rpcNodes: rpc.inspector,
+    ...operations,
     idempotency,
   }
-  const usagePartitions = new UsagePartitionRepository(db)
-  let stopMaintenance = (): void => {}
-  return {
-    services,
-    start: async () => {
-      // Holds in a database that is ours alone are left from a process that was killed; no lease has to run out first.
-      if (infrastructure.ownsDatabase) await money.sweeper.sweep(0)
-      await Promise.all([money.sweeper.start(), money.balanceFeed.start(), keys.events.start(), abuseGuard.start()])
-      await usagePartitions.ensure(clock.now())
-      const tasks = [
-        { name: 'idempotency', everySeconds: 60, run: () => idempotency.maintain() },
-        { name: 'usage partitions', everySeconds: 3_600, run: () => usagePartitions.ensure(clock.now()) },
-      ]
-      stopMaintenance = startMaintenance(tasks, log)
-    },
-    stop: async () => {
-      stopMaintenance()
-      await withDeadline(money.metering.drained(), SETTLE_DEADLINE_MS).catch((error: unknown) =>
-        log.warn('not every request could be settled; a sweeper releases what is left', { error }),
-      )
-      await Promise.all([money.sweeper.stop(), money.balanceFeed.stop(), keys.lastUsed.close()])
-      keys.auth.close()
-      await Promise.all([keys.events.close(), abuseGuard.close(), rpc.close()])
-    },
-  }
-}
-
-type KeyParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub'> & {
-  rateLimits: RateLimitService
-  ratePlans: RatePlans
-}
-
-function createKeys(config: Config, { db, clock, ids, log, pubSub, rateLimits, ratePlans }: KeyParts) {
-  const pepper = config.secrets.keyPepper
-  const repository = new ApiKeyRepository(db)
-  const events = new KeyEvents({ pubSub })
-  const lastUsed = new LastUsedRecorder({ repository, clock, log })
-  const issuer = new ApiKeyIssuer({ ids, clock, prefix: toKeyPrefix(config.service.name), pepper })
-  const auth = new AuthService({ repository, events, lastUsed, clock, pepper })
-  const apiKeys = new ApiKeyService({
-    repository,
-    issuer,
-    events,
-    ratePlans,
-    rateLimits,
-    clock,
-    activeKeysMax: config.limits.keys.activePerAccount,
-  })
-  return { events, lastUsed, issuer, auth, apiKeys }
 }

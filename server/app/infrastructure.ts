@@ -6,12 +6,17 @@ import { type Clock, systemClock } from '../domain/clock.ts'
 import { createIdSource, type IdSource } from '../domain/ids.ts'
 import type { InferenceProvider } from '../domain/inference/provider.ts'
 import type { Log } from '../domain/log.ts'
+import type { PaymentNetwork } from '../domain/payments/payment-network.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
+import type { SingleUseStore } from '../domain/wallets/sign-in/single-use-store.ts'
+import type { StakingChain } from '../domain/wallets/stakes/staking-chain.ts'
 import { createLog } from '../observability/log.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { createStores } from '../store/create-stores.ts'
 import { createProviders } from '../upstream/inference/create-providers.ts'
+import { BaseStakingChain } from '../upstream/staking/base-staking-chain.ts'
+import { createPaymentNetworks } from './create-payment-networks.ts'
 import { lockFolder } from './folder-lock.ts'
 
 /** Everything outside the domain that the services stand on; tests replace parts of it. */
@@ -22,8 +27,13 @@ export interface Infrastructure {
   metrics: Metrics
   db: DatabaseHandle['db']
   windows: WindowStore
+  singleUse: SingleUseStore
   pubSub: PubSub
   providers: ReadonlyMap<string, InferenceProvider>
+  /** Chains on which wallets pay. */
+  paymentNetworks: readonly PaymentNetwork[]
+  /** Where wallets stake for DIEM; null: nowhere. */
+  stakingChain: StakingChain | null
   wait: (milliseconds: number) => Promise<void>
   /** True when no other process can have the database, now or later: it is the embedded one, behind its folder lock. */
   ownsDatabase: boolean
@@ -44,12 +54,15 @@ export async function createInfrastructure(
   const clock = overrides.clock ?? systemClock
   const log = overrides.log ?? createLog(config.logLevel)
   const metrics = createMetrics()
+  const wait = overrides.wait ?? ((milliseconds: number) => sleep(milliseconds))
+  const paymentNetworks = await createPaymentNetworks(config.x402, { clock, log, wait })
   const database =
     overrides.db === undefined ? await openDatabase(config, log) : { db: overrides.db, close: async () => {} }
   const stores = await createStores({
     redisUrl: config.redis?.url ?? null,
     log,
     countRateStoreLoss: metrics.countRateStoreLoss,
+    startedAtMs: clock.nowMs(),
   })
   const providers = overrides.providers ?? createProviders(config.providers)
   return {
@@ -59,9 +72,12 @@ export async function createInfrastructure(
     ids: overrides.ids ?? createIdSource(clock),
     db: database.db,
     windows: stores.windows,
+    singleUse: stores.singleUse,
     pubSub: stores.pubSub,
     providers,
-    wait: overrides.wait ?? ((milliseconds) => sleep(milliseconds)),
+    paymentNetworks,
+    stakingChain: createStakingChain(config),
+    wait,
     ownsDatabase: overrides.db === undefined && config.database.kind === 'embedded',
     isStoreDegraded: stores.isDegraded,
     close: async () => {
@@ -70,6 +86,12 @@ export async function createInfrastructure(
       await database.close()
     },
   }
+}
+
+/** The node that confirms payments on Base reads stakes as well, unless another one is named. */
+function createStakingChain({ staking, x402 }: Config): StakingChain | null {
+  const rpcUrl = staking?.rpcUrl ?? x402.base?.rpcUrl
+  return staking === undefined || rpcUrl === undefined ? null : new BaseStakingChain({ ...staking, rpcUrl })
 }
 
 async function openDatabase(config: Config, log: Log): Promise<DatabaseHandle> {

@@ -1,21 +1,21 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Express } from 'express'
+import { DomainError } from '../domain/errors.ts'
+import type { OperatorAccess } from '../domain/operators/operator-access.ts'
 import type { Metrics } from '../observability/metrics.ts'
 
-/** `GET /metrics` for whoever holds the operator token: figures of a process are nobody else's business. */
-export function mountMetrics(app: Express, metrics: Metrics, operatorToken: string): void {
-  const expected = digest(`Bearer ${operatorToken}`)
+/** `GET /metrics` for whoever holds an operator token: figures of a process are nobody else's business. */
+export function mountMetrics(app: Express, metrics: Metrics, access: OperatorAccess): void {
   app.get('/metrics', async (request, response) => {
-    if (!timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) {
-      response.status(401).json({ error: 'Send the operator token: "Authorization: Bearer <SLUICE_OPERATOR_TOKEN>"' })
+    try {
+      access.identify(request.headers.authorization, request.socket.remoteAddress ?? '')
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error
+      if (error.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(error.retryAfterSeconds))
+      response.status(error.code === 'abuse_blocked' ? 429 : 401).json({ error: error.message })
       return
     }
     const { contentType, text } = await metrics.expose()
     response.setHeader('Content-Type', contentType)
     response.end(text)
   })
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { type Clock, systemClock } from '../domain/clock.ts'
+import type { Operator } from '../domain/operators/operator-access.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { createDefaultFile } from './default-file.ts'
-import { type Env, type InterpolationSource, type LogLevel, surveyEnv } from './env.ts'
+import { DEFAULT_OPERATOR_NAME, type Env, type InterpolationSource, type LogLevel, surveyEnv } from './env.ts'
 import { parseConfigFile } from './file/parse-file.ts'
 import { ConfigFile } from './file/schema.ts'
 import { LOCAL_MODEL_PORTS, type ProbeLocalModels, probeLocalModels } from './local-models.ts'
@@ -20,7 +21,9 @@ export interface Config extends Sections {
   logLevel: LogLevel
   production: boolean
   secrets: Secrets
-  service: { name: string; publicUrl: string; version: string }
+  /** Whose token opens the operator surface; the first is the one of `secrets`. */
+  operators: readonly Operator[]
+  service: { name: string; publicUrl: string; allowedOrigins: readonly string[]; version: string }
 }
 
 const DEFAULT_CONFIG_PATH = './sluice.yaml'
@@ -70,9 +73,11 @@ function createConfig(file: ConfigFile, { env, secrets, clock }: ConfigParts): C
     logLevel: env.logLevel,
     production: env.production,
     secrets,
+    operators: [{ name: DEFAULT_OPERATOR_NAME, token: secrets.operatorToken }, ...env.namedOperators],
     service: {
       name: file.service.name,
       publicUrl: file.service.publicUrl ?? `http://localhost:${env.http.port}`,
+      allowedOrigins: file.service.allowedOrigins,
       version: file.service.version === 'auto' ? formatRevision(clock.now()) : file.service.version,
     },
     providers: file.providers,
@@ -80,8 +85,10 @@ function createConfig(file: ConfigFile, { env, secrets, clock }: ConfigParts): C
     compatibility: file.compatibility,
     rpc: file.rpc,
     limits: file.limits,
+    usage: file.usage,
     errors: file.errors,
     x402: file.x402,
+    staking: file.staking,
     characters: file.characters,
   })
 }

@@ -9,6 +9,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const SECRET_LENGTH_MIN = 16
 
+/** Who acts with the one token of `SLUICE_OPERATOR_TOKEN`. */
+export const DEFAULT_OPERATOR_NAME = 'operator'
+const OPERATOR_PAIR = /^([A-Za-z][A-Za-z0-9._@-]{0,63}):(\S+)$/
+
 const secret = z
   .string()
   .min(SECRET_LENGTH_MIN, { error: `must have at least ${SECRET_LENGTH_MIN} characters` })
@@ -18,6 +22,28 @@ const url = (protocols: readonly string[]) =>
   z.string().refine((value) => protocols.includes(URL.parse(value)?.protocol ?? ''), {
     error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   })
+
+/** `name:token` pairs: names for people, since the audit log shows them. */
+const operatorTokens = z
+  .string()
+  .transform((text, context): { name: string; token: string }[] => {
+    const operators = text.split(',').map((pair) => {
+      const [, name = '', token = ''] = OPERATOR_PAIR.exec(pair.trim()) ?? []
+      return { name, token }
+    })
+    const sound = operators.every(({ token }) => token.length >= SECRET_LENGTH_MIN)
+    if (!sound)
+      context.addIssue(
+        `must be name:token pairs with commas between them, tokens of at least ${SECRET_LENGTH_MIN} characters`,
+      )
+    const names = operators.map(({ name }) => name)
+    if (sound && (new Set(names).size < names.length || names.includes(DEFAULT_OPERATOR_NAME)))
+      context.addIssue(
+        `must name each operator once, and none "${DEFAULT_OPERATOR_NAME}", which SLUICE_OPERATOR_TOKEN stands for`,
+      )
+    return operators
+  })
+  .optional()
 
 /** Every environment variable that Sluice reads. `.env.example` lists the same ones; a test keeps the two equal. */
 const Variables = z.object({
@@ -33,6 +59,7 @@ const Variables = z.object({
   SLUICE_DATA_DIR: z.string().default('./data'),
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_OPERATOR_TOKEN: secret,
+  SLUICE_OPERATOR_TOKENS: operatorTokens,
   SLUICE_KEY_PEPPER: secret,
   SLUICE_URL: url(['http:', 'https:']).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
@@ -50,6 +77,8 @@ export interface Env {
   /** Null: the default path, where a file may be absent. */
   configPath: string | null
   operatorToken: string | null
+  /** Further operators by name. */
+  namedOperators: { name: string; token: string }[]
   keyPepper: string | null
   /** Where the CLI finds the server. */
   serverUrl: string
@@ -90,6 +119,7 @@ function toEnv(variables: z.output<typeof Variables>, source: InterpolationSourc
     dataDir: variables.SLUICE_DATA_DIR,
     configPath: variables.SLUICE_CONFIG ?? null,
     operatorToken: variables.SLUICE_OPERATOR_TOKEN ?? null,
+    namedOperators: variables.SLUICE_OPERATOR_TOKENS ?? [],
     keyPepper: variables.SLUICE_KEY_PEPPER ?? null,
     serverUrl: (variables.SLUICE_URL ?? `http://localhost:${variables.PORT}`).replace(/\/+$/, ''),
     logLevel: variables.LOG_LEVEL,

@@ -1,4 +1,4 @@
-import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
+import { CompiledQuery, Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Database } from './schema.ts'
 
@@ -36,7 +36,14 @@ export function createPostgresDatabase(url: string, onIdleError: (error: Error) 
   })
   // So would a connection that is lost at work; there the query that waits on it fails, and reports it.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+  const dialect = new PostgresDialect({
+    pool,
+    // Compiling a report takes the database several times as long as running it.
+    onCreateConnection: async (connection) => {
+      await connection.executeQuery(CompiledQuery.raw('set jit = off'))
+    },
+  })
+  const db = new Kysely<Database>({ dialect })
   return { db, close: () => db.destroy() }
 }
 

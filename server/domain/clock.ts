@@ -40,3 +40,8 @@ function rememberingLast(spanMs: number, write: (instant: Date) => string): (ins
 export function utcMidnight(instant: Date): Date {
   return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth(), instant.getUTCDate()))
 }
+
+/** Midnight UTC at which the day of `instant` ends. */
+export function nextUtcMidnight(instant: Date): Date {
+  return new Date(utcMidnight(instant).getTime() + DAY_MS)
+}

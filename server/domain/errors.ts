@@ -4,6 +4,9 @@ export const DOMAIN_ERROR_CODES = [
   'invalid_json',
   'unauthenticated',
   'admin_key_required',
+  'sign_in_required',
+  'sign_in_refused',
+  'wallet_mismatch',
   'forbidden',
   'model_privacy',
   'not_found',
@@ -23,6 +26,21 @@ export const DOMAIN_ERROR_CODES = [
   'upstream_failed',
   'upstream_timeout',
   'rpc_upstream_failed',
+  'payment_format_invalid',
+  'payment_invalid',
+  'payment_network_unsupported',
+  'payment_recipient_wrong',
+  'payment_token_unsupported',
+  'payment_scheme_unsupported',
+  'payment_amount_invalid',
+  'payment_payer_invalid',
+  'payment_too_low',
+  'payment_too_high',
+  'payment_refused',
+  'payment_failed',
+  'payment_used',
+  'payment_not_accepted',
+  'payment_not_configured',
   'unavailable',
   'internal',
 ] as const
@@ -35,19 +53,26 @@ export interface ValidationTree {
   [field: string]: ValidationTree | string[]
 }
 
-/** What a refusal by a rate window tells the caller: the numbers of the very window that refused. */
-export interface LimitFacts {
-  /** Sentence naming the cap, for the `customMessage` field. */
-  rule: string
+interface WindowFacts {
   limit: number
   remaining: number
   resetAtMs: number
+}
+
+/** What a refusal by a rate window tells the caller: the numbers of the very window that refused. */
+export interface LimitFacts extends WindowFacts {
+  /** Sentence naming the cap, for the `customMessage` field. */
+  rule: string
+  /** The windows that the headers name; from the reset of `requests` on the same request passes. */
+  windows?: { scope: 'user' | 'api_key' | 'global'; requests: WindowFacts; tokens: WindowFacts | null }
 }
 
 export interface DomainErrorOptions {
   details?: ValidationTree
   /** OpenAI's `param`: the request field at fault. */
   field?: string
+  /** Finer than `code`, where public clients know it so. */
+  publicCode?: string
   retryAfterSeconds?: number
   limit?: LimitFacts
   /** HTTP status that an upstream gave and that passes through (400, 404, 413, 422). */
@@ -66,6 +91,7 @@ export class DomainError extends Error {
   readonly code: DomainErrorCode
   readonly details: ValidationTree | undefined
   readonly field: string | undefined
+  readonly publicCode: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly limit: LimitFacts | undefined
   readonly upstreamStatus: number | undefined
@@ -76,6 +102,7 @@ export class DomainError extends Error {
     this.code = code
     this.details = options.details
     this.field = options.field
+    this.publicCode = options.publicCode
     this.retryAfterSeconds = options.retryAfterSeconds
     this.limit = options.limit
     this.upstreamStatus = options.upstreamStatus

@@ -50,6 +50,16 @@ export function createIdSource(clock: Clock): IdSource {
   }
 }
 
+/** When a time-ordered id was made, in milliseconds; undefined for text that is no such id. */
+export function idTimeMs(hex: string): number | undefined {
+  return /^[0-9a-f]{12}7[0-9a-f]{19}$/.test(hex) ? Number.parseInt(hex.slice(0, 12), 16) : undefined
+}
+
+/** The least id that can be made at that time. */
+export function leastIdAt(timeMs: number): string {
+  return timeMs.toString(16).padStart(12, '0').padEnd(32, '0')
+}
+
 /** A request id is a UUID without dashes; the database stores it as one. */
 export function dashed(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

@@ -25,6 +25,11 @@ export function formatUsd(amountNanoUsd: bigint): string {
   return formatDecimal(amountNanoUsd, 9).replace(/\.?0+$/, '')
 }
 
+/** Decimal string of an amount in pico-USD without trailing zeros, up to 12 decimals: the price of one token. */
+export function formatPicoUsd(amountPicoUsd: bigint): string {
+  return formatDecimal(amountPicoUsd, 12).replace(/\.?0+$/, '')
+}
+
 /** Decimal string with exactly `decimals` (0 to 9) decimals, rounded half up away from zero. */
 export function formatUsdFixed(amountNanoUsd: bigint, decimals: number): string {
   const unit = 10n ** BigInt(9 - decimals)

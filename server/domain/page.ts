@@ -26,6 +26,21 @@ export interface CursorScope {
   /** Stable name of the list, for example `api_keys`. */
   list: string
   accountId: string
+  /** What the front calls the cursor. */
+  field?: string
+}
+
+/**
+ * Values of sort keys as cursors have them. Cursors are not signed, so a caller can make one up: only what every database
+ * can compare with is let through.
+ */
+export const CursorNumber = z.string().regex(/^\d{1,18}$/)
+export const CursorDay = z.iso.date().refine(hasDatabaseYear)
+export const CursorInstant = z.iso.datetime().refine(hasDatabaseYear)
+
+/** Of an ISO 8601 text; there is no year zero. */
+function hasDatabaseYear(text: string): boolean {
+  return text >= '0001'
 }
 
 /** The sort key of one item: what the query compares to continue behind it. */
@@ -62,7 +77,10 @@ export function decodeCursor<Schema extends z.ZodType>(
   const parts = parseParts(cursor)
   const key = parts?.[0] === fingerprint(scope) ? schema.safeParse(parts.slice(1)) : undefined
   if (key?.success) return key.data
-  throw invalidField('after', 'is no cursor of this list; pass an endCursor that this list returned, or leave it out')
+  throw invalidField(
+    scope.field ?? 'after',
+    'is no cursor of this list; pass one that this list returned, or leave it out',
+  )
 }
 
 function parseParts(cursor: string): unknown[] | undefined {

@@ -1,26 +1,50 @@
 import type { AccountService } from './accounts/account-service.ts'
 import type { ApiKeyService } from './api-keys/api-key-service.ts'
+import type { AuditService } from './audit/audit-service.ts'
 import type { AuthService } from './auth/auth-service.ts'
 import type { Clock } from './clock.ts'
 import type { IdSource } from './ids.ts'
 import type { IdempotencyService } from './idempotency/idempotency-service.ts'
+import type { CatalogueService } from './catalogue/catalogue-service.ts'
 import type { Catalogue } from './inference/catalogue.ts'
 import type { ChatService } from './inference/chat-service.ts'
 import type { EmbeddingService } from './inference/embedding-service.ts'
+import type { QuoteService } from './inference/quote-service.ts'
 import type { LedgerService } from './ledger/ledger-service.ts'
 import type { Log } from './log.ts'
 import type { Metering } from './metering/metered-request.ts'
+import type { PlatformService } from './platform/platform-service.ts'
+import type { PaymentOperations } from './payments/payment-operations.ts'
+import type { PaymentOptions } from './payments/payment-options.ts'
+import type { PaymentService } from './payments/payment-service.ts'
 import type { AbuseGuard } from './rate-limits/abuse-guard.ts'
+import type { CurrentLimitsService } from './rate-limits/current-limits-service.ts'
+import type { LimitOverrideService } from './rate-limits/limit-override-service.ts'
 import type { RateLimitService } from './rate-limits/rate-limit-service.ts'
 import type { RatePlans } from './rate-limits/rate-plans.ts'
+import type { RefusalLog } from './rate-limits/refusal-log.ts'
+import type { RequestService } from './requests/request-service.ts'
 import type { NodeInspector } from './rpc/node-inspector.ts'
 import type { RpcService } from './rpc/rpc-service.ts'
+import type { SignInChallenges } from './wallets/sign-in/sign-in-challenge.ts'
+import type { SignInService } from './wallets/sign-in/sign-in-service.ts'
+import type { WalletSessions } from './wallets/sign-in/wallet-session.ts'
+import type { WalletAccounts } from './wallets/wallet-accounts.ts'
+import type { WalletLinks } from './wallets/wallet-links.ts'
+import type { WalletStatements } from './wallets/wallet-statements.ts'
+import type { Web3KeyService } from './wallets/web3-key-service.ts'
+import type { UsageAnalyticsService } from './usage/usage-analytics-service.ts'
+import type { UsageHistoryService } from './usage/usage-history-service.ts'
 import type { UsageService } from './usage/usage-service.ts'
 
 /** What a front may call. The composition root builds it; every front reaches the same instances. */
 export interface Services {
   /** Name of the service on the wire: headers `x-<name>-…`, body object `<name>_parameters`. */
   serviceName: string
+  /** Origin under which clients reach the service. */
+  publicUrl: string
+  /** Origins of browser pages elsewhere that may call; `*` is all. */
+  allowedOrigins: readonly string[]
   /** Revision, `<YYYYMMDD>.<HHMMSS>`. */
   version: string
   /** Errors in OpenAI's form for every caller, not only for those who ask by header. */
@@ -34,13 +58,34 @@ export interface Services {
   abuseGuard: AbuseGuard
   ratePlans: RatePlans
   rateLimits: RateLimitService
+  refusals: RefusalLog
+  currentLimits: CurrentLimitsService
+  limitOverrides: LimitOverrideService
   metering: Metering
   ledger: LedgerService
   usage: UsageService
+  usageAnalytics: UsageAnalyticsService
+  usageHistory: UsageHistoryService
+  requests: RequestService
   catalogue: Catalogue
+  catalogueChanges: CatalogueService
   chat: ChatService
   embeddings: EmbeddingService
+  quotes: QuoteService
   rpc: RpcService
   rpcNodes: NodeInspector
   idempotency: IdempotencyService
+  audit: AuditService
+  platform: PlatformService
+  signIn: SignInService
+  signInChallenges: SignInChallenges
+  walletAccounts: WalletAccounts
+  walletSessions: WalletSessions
+  walletStatements: WalletStatements
+  walletLinks: WalletLinks
+  web3Keys: Web3KeyService
+  payments: PaymentService
+  /** What wallets are offered to pay. */
+  paymentOptions: PaymentOptions
+  paymentOperations: PaymentOperations
 }

@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { DomainError, type ValidationTree } from './errors.ts'
+import { describeIssue } from './rule-words.ts'
+
+z.config({ customError: describeIssue })
 
 /** Parses `value` or throws `invalid_request` with the specification's `_errors` tree. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

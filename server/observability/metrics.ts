@@ -1,9 +1,12 @@
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 /** What an operator's Prometheus reads; labels never hold keys, accounts or wallets. */
 export interface Metrics {
   /** A call that the shared rate store did not answer, so that this process limited by itself. */
   countRateStoreLoss: () => void
+  /** A payment by wallet that came to a state. */
+  countPaymentStep: (network: string, state: string) => void
+  gaugePayments: (gauges: { unresolved: number; oldestAgeSeconds: number }) => void
   /** The text that a scrape gets, with its content type. */
   expose: () => Promise<{ contentType: string; text: string }>
 }
@@ -16,7 +19,28 @@ export function createMetrics(): Metrics {
     help: 'Calls that the shared rate store did not answer',
     registers: [registry],
   })
+  const paymentSteps = new Counter({
+    name: 'sluice_payments_total',
+    help: 'Payments by wallet that came to a state, per chain',
+    labelNames: ['network', 'state'],
+    registers: [registry],
+  })
+  const unresolvedPayments = new Gauge({
+    name: 'sluice_payments_unresolved',
+    help: 'Payments by wallet whose end is unknown, over all processes',
+    registers: [registry],
+  })
+  const oldestPayment = new Gauge({
+    name: 'sluice_payments_unresolved_oldest_age_seconds',
+    help: 'Age of the oldest of them; 0 when there is none',
+    registers: [registry],
+  })
   return {
+    countPaymentStep: (network, state) => paymentSteps.inc({ network, state }),
+    gaugePayments: ({ unresolved, oldestAgeSeconds }) => {
+      unresolvedPayments.set(unresolved)
+      oldestPayment.set(oldestAgeSeconds)
+    },
     countRateStoreLoss: () => rateStoreLosses.inc(),
     expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }

@@ -1,15 +1,20 @@
 import type { Log } from '../domain/log.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
+import type { SingleUseStore } from '../domain/wallets/sign-in/single-use-store.ts'
 import { FailoverWindowStore } from './failover-window-store.ts'
 import { MemoryPubSub } from './memory/memory-pub-sub.ts'
+import { MemorySingleUseStore } from './memory/memory-single-use-store.ts'
 import { MemoryWindowStore } from './memory/memory-window-store.ts'
 import { closeRedis, createRedis } from './redis/redis-client.ts'
 import { RedisPubSub } from './redis/redis-pub-sub.ts'
+import { RedisSingleUseStore } from './redis/redis-single-use-store.ts'
 import { RedisWindowStore } from './redis/redis-window-store.ts'
 
 export interface Stores {
   windows: WindowStore
+  /** What may be used once, over all processes that share the store. */
+  singleUse: SingleUseStore
   pubSub: PubSub
   /** True while a configured Redis does not answer and this process limits by itself. */
   isDegraded: () => boolean
@@ -21,13 +26,15 @@ export interface StoreOptions {
   redisUrl: string | null
   log: Log
   countRateStoreLoss: () => void
+  /** Start of this process, in Unix ms. */
+  startedAtMs: number
   /** Separates instances that share one Redis. */
   keyPrefix?: string
 }
 
 export async function createStores(options: StoreOptions): Promise<Stores> {
   const { redisUrl, log, countRateStoreLoss, keyPrefix = 'sluice' } = options
-  if (redisUrl === null) return createMemoryStores(log)
+  if (redisUrl === null) return createMemoryStores(options)
   const [client, subscriber] = await Promise.all([createRedis(redisUrl, log), createRedis(redisUrl, log)])
   const windows = new FailoverWindowStore({
     shared: new RedisWindowStore({ client, keyPrefix }),
@@ -38,6 +45,7 @@ export async function createStores(options: StoreOptions): Promise<Stores> {
   const pubSub = new RedisPubSub({ publisher: client, subscriber, log, keyPrefix })
   return {
     windows,
+    singleUse: new RedisSingleUseStore({ client, keyPrefix }),
     pubSub,
     isDegraded: () => windows.degraded,
     close: async () => {
@@ -49,11 +57,12 @@ export async function createStores(options: StoreOptions): Promise<Stores> {
   }
 }
 
-function createMemoryStores(log: Log): Stores {
+function createMemoryStores({ log, startedAtMs }: StoreOptions): Stores {
   const windows = new MemoryWindowStore()
   const pubSub = new MemoryPubSub(log)
   return {
     windows,
+    singleUse: new MemorySingleUseStore(startedAtMs),
     pubSub,
     isDegraded: () => false,
     close: async () => {

@@ -278,3 +278,15 @@ function keyRow(accountId: string, index: number) {
     last_used_at: null,
   }
 }
+
+it('the id that the REST API knows is refused with the one to send', async () => {
+  const { apiKeyId } = (await create({ type: 'INFERENCE', description: 'x' })).apiKey
+  const query = 'mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { __typename } }'
+  const { errors } = await run(query, { id: apiKeyId })
+  expect(errors).toMatchObject([
+    {
+      message: expect.stringMatching(/Send the `id` of an object, not its `apiKeyId`/),
+      extensions: { code: 'BAD_USER_INPUT' },
+    },
+  ])
+})

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { WebSocket } from 'ws'
 import { type GraphqlHarness, type GraphqlTestAccount, startGraphqlHarness } from '../support/graphql-harness.ts'
 import { GraphqlSocket } from '../support/graphql-socket.ts'
-import { keySettings } from '../support/key-harness.ts'
+import { createKeyHarness, keySettings } from '../support/key-harness.ts'
 
 const BALANCE = 'subscription { balanceChanged { balances { currency free } } }'
 const TIMERS = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const
@@ -83,13 +83,30 @@ describe('a socket is refused', () => {
 
   it('as the eleventh of its key, and taken once another has closed', async () => {
     const { secret } = await newKey()
-    const sockets = await Promise.all(Array.from({ length: 10 }, () => GraphqlSocket.open(harness.socketUrl, secret)))
+    const sockets: GraphqlSocket[] = []
+    for (let i = 0; i < 10; i++) sockets.push(await GraphqlSocket.open(harness.socketUrl, secret))
     const eleventh = await GraphqlSocket.open(harness.socketUrl)
     eleventh.send({ type: 'connection_init', payload: { authorization: `Bearer ${secret}` } })
-    expect(await eleventh.closed).toEqual({ code: 4429, reason: 'Too many sockets of this key' })
+    expect(await eleventh.closed).toEqual({ code: 4429, reason: 'Too many sockets of this key or wallet' })
     await sockets[0]?.close()
     await vi.waitFor(async () => sockets.push(await GraphqlSocket.open(harness.socketUrl, secret)))
     await Promise.all(sockets.map((socket) => socket.close()))
+  })
+})
+
+describe('sockets of one address that have not said who they are', () => {
+  it('are at most 3; the next is served once one of them has, or is gone', async () => {
+    const { secret } = await newKey()
+    const waiting = await Promise.all(Array.from({ length: 3 }, () => GraphqlSocket.open(harness.socketUrl)))
+    const refused = new GraphqlSocket(harness.socketUrl)
+    const [response] = await once(refused.webSocket, 'unexpected-response').then(([, answer]) => [answer])
+    expect(response.statusCode).toBe(429)
+    waiting[0]?.send({ type: 'connection_init', payload: { authorization: `Bearer ${secret}` } })
+    expect(await waiting[0]?.next()).toEqual({ type: 'connection_ack' })
+    const next = await GraphqlSocket.open(harness.socketUrl, secret)
+    await waiting[1]?.close()
+    await vi.waitFor(async () => (await GraphqlSocket.open(harness.socketUrl, secret)).close())
+    await Promise.all([next.close(), waiting[0]?.close(), waiting[2]?.close()])
   })
 })
 
@@ -99,6 +116,21 @@ describe('a socket is closed', () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, secret)
     await harness.keys.apiKeys.revoke(account.accountId, id)
     expect(await socket.closed).toEqual({ code: 4403, reason: 'API key revoked' })
+  })
+
+  it('with 4403 within 20 seconds when the message that its key was revoked is lost', async () => {
+    const { secret, id } = await newKey()
+    vi.useFakeTimers({ toFake: [...TIMERS] })
+    const socket = await GraphqlSocket.open(harness.socketUrl, secret)
+    const unheard = await createKeyHarness(harness.statements.db, { clock: harness.clock })
+    await unheard.apiKeys.revoke(account.accountId, id)
+    harness.clock.advance(20_000)
+    // The key is looked up in the database before the socket is closed.
+    await vi.waitFor(async () => {
+      await vi.advanceTimersByTimeAsync(15_000)
+      expect(socket.webSocket.readyState).not.toBe(WebSocket.OPEN)
+    })
+    expect((await socket.closed).code).toBe(4403)
   })
 
   it('with 4403 when its key expires, to the millisecond', async () => {
@@ -204,6 +236,22 @@ describe('operations on a socket', () => {
     socket.subscribe('22', BALANCE)
     expect(await socket.next()).toMatchObject({ type: 'next', id: '22' })
     await socket.close()
+  })
+
+  it('beyond those are refused with a code, and after 100 refusals the socket is closed', async () => {
+    const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
+    for (let id = 0; id < 10_000; id++) socket.subscribe(String(id), BALANCE)
+    const refusals: unknown[] = []
+    try {
+      for (;;) {
+        const { type, payload } = await socket.next()
+        if (type === 'error') refusals.push((payload as { extensions: { code: string } }[])[0]?.extensions.code)
+      }
+    } catch {
+      expect(await socket.closed).toMatchObject({ code: 4429 })
+    }
+    expect(refusals.length).toBeGreaterThan(90)
+    expect(new Set(refusals)).toEqual(new Set(['TOO_MANY_SUBSCRIPTIONS']))
   })
 
   it('are limited as over HTTP', async () => {

@@ -27,9 +27,9 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 const QUERY = `query ($input: UsageInput!) { viewer { usage(input: $input) {
-  from to truncated
-  totals { requests units amount amountNanoUsd }
-  rows { day sku network method apiKeyId currency unitType requests units amount amountNanoUsd }
+  from to timeZone truncated
+  totals { requests units amount amountNanoUsd usd diem }
+  rows { startsAt day sku network method apiKeyId currency unitType modelType requests units amount amountNanoUsd usd diem }
 } } }`
 const read = (input: object) => harness.run(QUERY, { key: account.adminKey, variables: { input } })
 const usage = async (input: object) => (await read(input)).data.viewer.usage
@@ -46,10 +46,11 @@ describe('usage', () => {
   })
 
   it('gives every dimension that is asked for, and null for the others', async () => {
-    const all = ['DAY', 'SKU', 'NETWORK', 'METHOD', 'API_KEY', 'CURRENCY', 'UNIT_TYPE']
+    const all = ['DAY', 'SKU', 'NETWORK', 'METHOD', 'API_KEY', 'CURRENCY', 'UNIT_TYPE', 'MODEL_TYPE']
     const { rows } = await usage({ groupBy: all, filter: { networks: ['base-mainnet'] } })
     expect(rows).toHaveLength(2)
     expect(rows[0]).toEqual({
+      startsAt: '2026-01-15T00:00:00.000Z',
       day: '2026-01-15',
       sku: 'crypto-rpc-base-mainnet',
       network: 'base-mainnet',
@@ -57,16 +58,47 @@ describe('usage', () => {
       apiKeyId: account.inferenceKeyId,
       currency: 'USD',
       unitType: 'CREDITS',
+      modelType: null,
       requests: 1,
       units: '40',
       amount: '0.000025',
       amountNanoUsd: '25000',
+      usd: '0.000025',
+      diem: '0',
     })
     const [row] = (await usage({ groupBy: ['METHOD'], filter: { skus: ['test-model'] } })).rows
     expect(row).toMatchObject({ method: 'Input', sku: null, network: null, day: null, unitType: null, units: '10' })
   })
 
   it.each([
+    ['Pacific/Kiritimati', 'HOUR', '2026-01-15T12:00:00.000Z', '2026-01-16'],
+    ['Asia/Kathmandu', 'HOUR', '2026-01-15T11:15:00.000Z', '2026-01-15'],
+    ['Asia/Kathmandu', 'DAY', '2026-01-14T18:15:00.000Z', '2026-01-15'],
+    ['America/New_York', 'WEEK', '2026-01-12T05:00:00.000Z', '2026-01-12'],
+    ['America/New_York', 'MONTH', '2026-01-01T05:00:00.000Z', '2026-01-01'],
+  ])('in %s is split by the %s of that zone', async (timeZone, unit, startsAt, day) => {
+    const found = await usage({ timeZone, groupBy: [unit], orderBy: 'TIME' })
+    const measures = { requests: 2, amount: '0.001272067', usd: '0.001272067', diem: '0' }
+    expect(found).toMatchObject({ timeZone, rows: [{ startsAt, day, ...measures }], totals: measures })
+  })
+
+  it('can be limited to methods, kinds of units and kinds of models', async () => {
+    const requestsOf = async (filter: object) => (await usage({ filter })).totals
+    expect(await requestsOf({ methods: ['eth_chainId'] })).toMatchObject({
+      requests: 1,
+      units: '20',
+      amount: '0.0000125',
+    })
+    expect(await requestsOf({ unitTypes: ['CREDITS'] })).toMatchObject({ requests: 1, units: '60' })
+    expect(await requestsOf({ modelTypes: ['LLM'] })).toMatchObject({ requests: 1, units: '10' })
+  })
+
+  it.each([
+    ['timeZone', { timeZone: 'Europe/Atlantis' }],
+    ['timeZone', { timeZone: '+05:17' }],
+    ['timeZone', { timeZone: '' }],
+    ['timeZone', { timeZone: "UTC'; select 1" }],
+    ['groupBy', { groupBy: ['DAY', 'WEEK'] }],
     ['to', { from: '2026-01-10' }],
     ['to', { from: '2026-01-10', to: '2026-01-09' }],
     ['to', { from: '2025-01-01', to: '2026-01-01' }],
@@ -77,7 +109,7 @@ describe('usage', () => {
     expect((await read(input)).errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', field } }])
   })
 
-  it.each([[{ from: 20260110, to: '2026-01-11' }], [{ groupBy: ['HOUR'] }], [{ groupBy: null }]])(
+  it.each([[{ from: 20260110, to: '2026-01-11' }], [{ groupBy: ['MINUTE'] }], [{ groupBy: null }]])(
     'is refused with a code for %j, which does not fit its types',
     async (input) => {
       expect(codes(await read(input))).toEqual(['BAD_USER_INPUT'])

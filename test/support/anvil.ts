@@ -7,10 +7,18 @@ export interface AnvilNode extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** A real EVM node on a free port, with any chain id. The binary is started directly, so no install script is needed. */
-export async function startAnvil({ chainId = 31_337 } = {}): Promise<AnvilNode> {
+/** A real EVM node on a free port, with any chain id and any time. The binary is started directly, so no install script is needed. */
+export async function startAnvil({
+  chainId = 31_337,
+  startsAt,
+}: {
+  chainId?: number
+  startsAt?: Date | undefined
+} = {}): Promise<AnvilNode> {
   const binary = fileURLToPath(import.meta.resolve('@foundry-rs/anvil-linux-amd64/bin/anvil'))
-  const child = spawn(binary, ['--port', '0', '--chain-id', String(chainId)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const clock = startsAt === undefined ? [] : ['--timestamp', String(startsAt.getTime() / 1_000)]
+  const options = ['--port', '0', '--chain-id', String(chainId), ...clock]
+  const child = spawn(binary, options, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const close = async (): Promise<void> => {
     child.kill()

@@ -6,6 +6,8 @@ import { createTestDatabase, type DatabaseEngine, type TestDatabase } from './da
 import { type ProviderServer, startProviderServer } from './provider-server.ts'
 
 export const OPERATOR_TOKEN = 'test-operator-token'
+/** Of the operator `ada`. */
+export const NAMED_OPERATOR_TOKEN = 'test-operator-token-of-ada'
 
 export interface TestAppOptions {
   /** Sections of the configuration file that replace the test's own. */
@@ -95,7 +97,11 @@ function createTestConfig(file: Record<string, unknown>, redisUrl: string | null
     logLevel: 'silent',
     production: true,
     secrets: { operatorToken: OPERATOR_TOKEN, keyPepper: 'test-pepper-test-pepper' },
-    service: { name: service.name, publicUrl: 'http://localhost:3000', version: '20260101.000000' },
+    operators: [
+      { name: 'operator', token: OPERATOR_TOKEN },
+      { name: 'ada', token: NAMED_OPERATOR_TOKEN },
+    ],
+    service: { ...service, publicUrl: 'http://localhost:3000', version: '20260101.000000' },
   }
 }
 

@@ -45,6 +45,7 @@ const OPEN_WINDOW = { limit: 100, remaining: 99, resetAtMs: 0 }
 class FakeRequest implements MeteredRequest {
   readonly hold: MeteredRequest['hold']
   readonly grant: MeteredRequest['grant']
+  receipt: Receipt | null = null
   readonly #metering: FakeMetering
   readonly #record: MeteringRecord
 
@@ -85,7 +86,13 @@ class FakeRequest implements MeteredRequest {
     await this.#metering.settleGate
     const { end } = this.#record
     const chargedNanoUsd = end.kind === 'settled' ? end.chargedNanoUsd : 0n
-    return { chargedNanoUsd, currency: 'usd', balanceAfterNano: this.#metering.balanceNanoUsd, settledNow: true }
+    this.receipt = {
+      chargedNanoUsd,
+      currency: 'usd',
+      balanceAfterNano: this.#metering.balanceNanoUsd,
+      settledNow: true,
+    }
+    return this.receipt
   }
 
   async release(): Promise<void> {

@@ -1,12 +1,19 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createRequests } from '../../server/app/create-requests.ts'
 import { createGraphqlServer } from '../../schema/server.ts'
 import type { GraphqlLimits } from '../../schema/limits.ts'
 import { Catalogue } from '../../server/domain/inference/catalogue.ts'
+import { ServiceParameterReader } from '../../server/domain/inference/chat/service-parameters.ts'
 import { ModelDefinition } from '../../server/domain/inference/model-definition.ts'
-import { AbuseGuard } from '../../server/domain/rate-limits/abuse-guard.ts'
-import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
+import { CurrentLimitsService } from '../../server/domain/rate-limits/current-limits-service.ts'
+import { QuoteService } from '../../server/domain/inference/quote-service.ts'
+import { TokenCounter } from '../../server/domain/inference/token-counter.ts'
 import type { Services } from '../../server/domain/services.ts'
+import { WalletLinkRepository } from '../../server/domain/wallets/wallet-link-repository.ts'
+import type { WalletLinks } from '../../server/domain/wallets/wallet-links.ts'
+import { UsageAnalyticsRepository } from '../../server/domain/usage/usage-analytics-repository.ts'
+import { UsageAnalyticsService } from '../../server/domain/usage/usage-analytics-service.ts'
 import { UsageRepository } from '../../server/domain/usage/usage-repository.ts'
 import { UsageService } from '../../server/domain/usage/usage-service.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
@@ -17,6 +24,7 @@ import { createKeyHarness, keySettings } from './key-harness.ts'
 import { createMoneyHarness } from './money-harness.ts'
 import { createRecordingLog } from './recording-log.ts'
 import { createRpcHarness } from './rpc-harness.ts'
+import { countStatements } from './statement-counter.ts'
 
 export interface GraphqlHarnessOptions {
   limits?: Partial<GraphqlLimits>
@@ -42,15 +50,19 @@ const MODELS = [
 /** The GraphQL front on a loopback port, over the real services and a database of its own. */
 export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
   const database = await createTestDatabase()
+  const statements = countStatements(database.db)
+  const { db } = statements
   const clock = createFakeClock()
   const log = createRecordingLog()
   const pubSub = new MemoryPubSub(log)
-  const keys = await createKeyHarness(database.db, { clock, pubSub })
-  const money = createMoneyHarness(database.db, clock)
-  await money.balanceFeed.start()
+  const keys = await createKeyHarness(db, { clock, pubSub })
+  const money = createMoneyHarness(db, clock)
+  await money.accountChanges.start()
+  const requests = createRequests({ db, clock, log, accountChanges: money.accountChanges })
   const models = MODELS.map((model) =>
     ModelDefinition.parse({ ...model, providers: [{ id: 'main', model: model.id }] }),
   )
+  const catalogue = new Catalogue({ models, compatibility: {}, serviceName: 'service', clock })
   const services = {
     serviceName: 'service',
     version: '20260115.120000',
@@ -61,13 +73,25 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     accounts: keys.accounts,
     apiKeys: keys.apiKeys,
     auth: keys.auth,
-    abuseGuard: new AbuseGuard({ limits: LimitTable.parse(undefined).abuse, clock, pubSub }),
+    abuseGuard: keys.limits.abuseGuard,
     ratePlans: keys.ratePlans,
     rateLimits: keys.rateLimits,
+    refusals: keys.refusals,
+    limitOverrides: keys.limitOverrides,
+    currentLimits: new CurrentLimitsService({ ...keys, ledger: money.ledger, catalogue, clock }),
     ledger: money.ledger,
-    usage: new UsageService({ usage: new UsageRepository(database.db), clock }),
-    catalogue: new Catalogue({ models, compatibility: {}, serviceName: 'service', clock }),
+    requests: requests.service,
+    usageAnalytics: new UsageAnalyticsService({ analytics: new UsageAnalyticsRepository(db), clock }),
+    usage: new UsageService({ usage: new UsageRepository(db), clock, hourlyRetentionDays: 400 }),
+    catalogue,
+    quotes: new QuoteService({
+      catalogue,
+      counter: new TokenCounter(),
+      parameters: new ServiceParameterReader('service'),
+      systemPrompts: [],
+    }),
     rpc: createRpcHarness({}).service,
+    walletLinks: { list: (accountId) => new WalletLinkRepository(db).list(accountId) } as WalletLinks,
     ...options.services,
   } as Services
   const graphql = createGraphqlServer({
@@ -112,7 +136,7 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     await graphql.close()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
-    await money.balanceFeed.stop()
+    await money.accountChanges.stop()
     await keys.events.close()
     await database.close()
   }
@@ -123,6 +147,7 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     run,
     createAccount,
     graphql,
+    statements,
     keys,
     money,
     clock,

@@ -44,7 +44,7 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
   const log = createRecordingLog()
   const halt = createHalt(options.stopAfter)
   const nodes = createRpcNodes({ 'ethereum-mainnet': { upstreams: [{ url: nodeUrl }] } })
-  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log })
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const ratePlans = new RatePlans(LimitTable.parse({}))
   const rpc = new RpcService({
     metering: haltingMetering(money.metering, halt.pass),
@@ -157,6 +157,9 @@ function haltingMetering(metering: Metering, pass: Pass): Metering {
       return {
         hold: metered.hold,
         grant: metered.grant,
+        get receipt() {
+          return metered.receipt
+        },
         extend: (byNanoUsd) => metered.extend(byNanoUsd),
         release: () => metered.release(),
         async settle(...args) {

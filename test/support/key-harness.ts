@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Kysely } from 'kysely'
+import { createLimits } from '../../server/app/create-limits.ts'
 import type { Database } from '../../server/db/schema.ts'
 import { AccountRepository } from '../../server/domain/accounts/account-repository.ts'
 import { AccountService } from '../../server/domain/accounts/account-service.ts'
@@ -15,8 +16,8 @@ import { createIdSource } from '../../server/domain/ids.ts'
 import { LedgerRepository } from '../../server/domain/ledger/ledger-repository.ts'
 import type { PubSub } from '../../server/domain/pub-sub.ts'
 import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
-import { RateLimitService } from '../../server/domain/rate-limits/rate-limit-service.ts'
-import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
+import { LimitOverrideRepository } from '../../server/domain/rate-limits/limit-override-repository.ts'
+import { LimitOverrideService } from '../../server/domain/rate-limits/limit-override-service.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 import { MemoryWindowStore } from '../../server/store/memory/memory-window-store.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
@@ -46,13 +47,11 @@ export async function createKeyHarness(
     },
   }
   const auth = new AuthService({ repository: countedLookups, events, lastUsed, clock, pepper: PEPPER })
-  const rateLimits = new RateLimitService({
-    store: new MemoryWindowStore(),
-    clock,
-    refusals: { record: () => {} },
-    pubSub,
-  })
-  const ratePlans = new RatePlans(LimitTable.parse(undefined))
+  const windows = new MemoryWindowStore()
+  const limits = createLimits(LimitTable.parse(undefined), { windows, clock, ids, log: silentLog, db, pubSub })
+  await limits.start()
+  const { rateLimits, ratePlans } = limits
+  const limitOverrides = new LimitOverrideService({ repository: new LimitOverrideRepository(db), ratePlans, events })
   const apiKeys = new ApiKeyService({ repository, issuer, events, ratePlans, rateLimits, clock, activeKeysMax: 500 })
   const accounts = new AccountService({
     accounts: new AccountRepository(db),
@@ -82,6 +81,9 @@ export async function createKeyHarness(
     lastUsed,
     lookups,
     auth,
+    limits,
+    limitOverrides,
+    refusals: limits.refusals,
     rateLimits,
     ratePlans,
     apiKeys,

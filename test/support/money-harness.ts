@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { createMoney } from '../../server/app/create-money.ts'
 import type { Database } from '../../server/db/schema.ts'
-import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { Caller, KeyCaller } from '../../server/domain/auth/caller.ts'
 import type { Clock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import type { Usage } from '../../server/domain/metering/hold.ts'
@@ -49,7 +49,7 @@ export function createMoneyHarness(
     rateLimits: rateLimiter,
     holds,
   })
-  const { metering, ledger, ledgerRepository, sweeper, balanceFeed, processId } = money
+  const { metering, ledger, ledgerRepository, sweeper, accountChanges, processId } = money
 
   const addKey = async (accountId: string, limits: KeyLimits = {}): Promise<KeyCaller> => {
     const keyId = ids.uuid()
@@ -105,14 +105,14 @@ export function createMoneyHarness(
     return addKey(accountId, limits)
   }
 
-  const open = (caller: KeyCaller, holdNanoUsd: bigint): Promise<MeteredRequest> =>
+  const open = (caller: Caller, holdNanoUsd: bigint): Promise<MeteredRequest> =>
     metering.open({
       context: { requestId: ids.requestId(), caller, signal: new AbortController().signal },
       plan: { accountId: caller.accountId } as RatePlan,
       holdNanoUsd,
     })
 
-  return { metering, ledger, sweeper, holds, rateLimiter, balanceFeed, processId, addCaller, addKey, open, clock }
+  return { metering, ledger, sweeper, holds, rateLimiter, accountChanges, processId, addCaller, addKey, open, clock }
 }
 
 export type MoneyHarness = ReturnType<typeof createMoneyHarness>

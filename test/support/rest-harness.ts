@@ -4,6 +4,7 @@ import { mountRestFacade } from '../../rest-facade/mount.ts'
 import type { Route } from '../../rest-facade/route.ts'
 import type { Caller } from '../../server/domain/auth/caller.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
+import { PaymentOptions } from '../../server/domain/payments/payment-options.ts'
 import type { Services } from '../../server/domain/services.ts'
 import { createFakeClock } from './fake-clock.ts'
 
@@ -22,12 +23,14 @@ export async function startRestHarness(
   const defaults = {
     serviceName: 'service',
     version: '20260115.120000',
+    allowedOrigins: ['*'],
     openAiErrors: false,
     clock,
     ids: createIdSource(clock),
     log: silent,
     abuseGuard: { assertNotBlocked: () => undefined, recordFailure: () => undefined },
     auth: { authenticateKey: async () => caller },
+    paymentOptions: new PaymentOptions([]),
   }
   const app = express()
   mountRestFacade(app, routes, { ...defaults, ...services } as Services)

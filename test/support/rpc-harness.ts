@@ -35,7 +35,7 @@ export function createRpcHarness(
   const metering = createFakeMetering(balanceNanoUsd)
   const log = createRecordingLog()
   const nodes = createRpcNodes(networks)
-  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, log })
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const service = new RpcService({
     metering,
     ratePlans: new RatePlans(LimitTable.parse({})),

@@ -26,6 +26,25 @@ const Names = z
   .catch({ providers: [], models: [], compatibility: {}, characters: [] })
 type Names = z.output<typeof Names>
 
+const StakingNodes = z
+  .object({
+    staking: z.object({ rpcUrl: z.unknown().optional() }).optional().catch(undefined),
+    x402: z.object({ base: z.unknown().optional() }).optional().catch(undefined),
+  })
+  .catch({})
+
+/** Stakes are read by a node that the file names somewhere. */
+export function findStakingProblems(document: unknown): FileProblem[] {
+  const { staking, x402 } = StakingNodes.parse(document)
+  if (staking === undefined || staking.rpcUrl !== undefined || x402?.base !== undefined) return []
+  return [
+    {
+      path: ['staking', 'rpcUrl'],
+      message: 'name a node of Base here, or configure x402.base, whose node then serves',
+    },
+  ]
+}
+
 /** Names that must be unique or must exist elsewhere in the file. */
 export function findReferenceProblems(document: unknown): FileProblem[] {
   const names = Names.parse(document)

@@ -1,7 +1,7 @@
 import { isMap, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 import type { InterpolationSource } from '../env.ts'
 import { type FileProblem, formatPath } from '../problem.ts'
-import { findReferenceProblems } from './cross-checks.ts'
+import { findReferenceProblems, findStakingProblems } from './cross-checks.ts'
 import { interpolate } from './interpolate.ts'
 import { findRpcProblems } from './rpc-checks.ts'
 import { ConfigFile } from './schema.ts'
@@ -26,6 +26,7 @@ export function parseConfigFile(text: string, source: InterpolationSource): Pars
     ...faults.filter((fault) => !unset.some(({ path }) => formatPath(path) === formatPath(fault.path))),
     ...findReferenceProblems(document),
     ...findRpcProblems(document),
+    ...findStakingProblems(document),
   ]
   if (parsed.success && problems.length === 0) return { kind: 'valid', file: parsed.data }
   return { kind: 'invalid', problems: problems.map((problem) => describe(problem, yaml, lines)) }

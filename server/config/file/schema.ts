@@ -4,6 +4,8 @@ import { LimitTable } from '../../domain/rate-limits/limit-table.ts'
 import { Provider } from './provider.ts'
 import { RpcSection } from './rpc.ts'
 import { ServiceSection } from './service.ts'
+import { StakingSection } from './staking.ts'
+import { UsageSection } from './usage.ts'
 import { X402Section } from './x402.ts'
 
 /** A published character of the operator: a system prompt that a caller picks by its slug. */
@@ -40,8 +42,10 @@ export const ConfigFile = z.strictObject({
     .describe('Per model type: names that other services use, and the model each stands for'),
   rpc: RpcSection,
   limits: LimitTable,
+  usage: UsageSection,
   errors: ErrorsSection,
   x402: X402Section,
+  staking: StakingSection,
   characters: z.array(Character).default([]),
 })
 export type ConfigFile = z.output<typeof ConfigFile>

@@ -1,11 +1,16 @@
 import { z } from 'zod'
 
+const ORIGIN = 'an origin such as https://api.example.com: http or https, a host, and no path'
+
 const publicUrl = z
   .string()
-  .refine((value) => isOrigin(value), {
-    error: 'must be an origin such as https://api.example.com: http or https, a host, and no path',
-  })
+  .refine(isOrigin, { error: `must be ${ORIGIN}` })
   .transform((value) => new URL(value).origin)
+
+const allowedOrigin = z
+  .string()
+  .refine((value) => value === '*' || isOrigin(value), { error: `must be * or ${ORIGIN}` })
+  .transform((value) => (value === '*' ? value : new URL(value).origin))
 
 /** What the service calls itself on the wire. */
 export const ServiceSection = z
@@ -19,6 +24,10 @@ export const ServiceSection = z
     publicUrl: publicUrl
       .optional()
       .describe('Origin in sign-in messages, payment bodies and links; default http://localhost:<PORT>'),
+    allowedOrigins: z
+      .array(allowedOrigin)
+      .default(['*'])
+      .describe('Origins of browser pages elsewhere that may call /api/v1 and /graphql; * is all'),
     version: z
       .string()
       .regex(/^(auto|\d{8}\.\d{6})$/, { error: 'must be auto or <YYYYMMDD>.<HHMMSS>' })

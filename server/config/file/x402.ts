@@ -1,6 +1,10 @@
 import { z } from 'zod'
 import { HttpUrl } from './http-url.ts'
 
+const EvmAddress = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, { error: 'must be an address: 0x and 40 hexadecimal digits' })
+
 const Facilitator = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('local'), privateKey: z.string().min(1) }),
   z.strictObject({ kind: z.literal('remote'), url: HttpUrl }),
@@ -8,21 +12,53 @@ const Facilitator = z.discriminatedUnion('kind', [
 
 const chain = (asset: string) =>
   z.strictObject({
-    payTo: z.string().min(1).describe('Address that receives the USDC'),
+    payTo: z.string().min(1).describe('Address that receives the USDC, and nothing but payments to this service'),
     rpcUrl: HttpUrl,
     asset: z.string().min(1).default(asset).describe('USDC contract or mint'),
     facilitator: Facilitator,
   })
 
+const Base = chain('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913').extend({
+  tokenName: z.string().min(1).default('USD Coin').describe("Name in the EIP-712 domain of the asset's contract"),
+  tokenVersion: z.string().min(1).default('2').describe("Version in the EIP-712 domain of the asset's contract"),
+  confirmations: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(1)
+    .describe('Blocks that must hold a transfer before it is credited'),
+  eip6492Factories: z
+    .array(EvmAddress)
+    .default([])
+    .describe('Factories by which contract wallets that are not deployed yet may pay; the facilitator calls them'),
+})
+
 /** Payments by wallet. An absent chain is not offered. */
 export const X402Section = z
   .strictObject({
-    base: chain('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913').optional(),
+    base: Base.optional(),
     solana: chain('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v').optional(),
     minimumBalanceUsd: z.number().min(0).default(0.1).describe('A wallet below this balance is asked to top up'),
+    sessionSeconds: z
+      .int()
+      .min(60)
+      .max(86_400)
+      .default(3_600)
+      .describe('How long a wallet that signed in through GraphQL stays signed in'),
     payPerRequest: z
       .boolean()
       .default(true)
       .describe('Whether a payment header on an inference or RPC route tops up the wallet and then runs the request'),
+    answerSeconds: z
+      .number()
+      .positive()
+      .max(120)
+      .default(30)
+      .describe('How long an answer waits for a payment to settle before it says that it is pending'),
+    alarmMinutes: z
+      .number()
+      .positive()
+      .default(15)
+      .describe('Age at which a payment whose end is still unknown is logged as an error'),
   })
   .prefault({})

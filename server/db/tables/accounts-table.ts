@@ -1,4 +1,5 @@
-import type { Selectable } from 'kysely'
+import type { ColumnType, Generated, Selectable } from 'kysely'
+import type { LimitOverrides } from '../../domain/rate-limits/limit-overrides.ts'
 
 export interface AccountsTable {
   account_id: string
@@ -10,6 +11,11 @@ export interface AccountsTable {
   wallet_chain: 'evm' | 'solana' | null
   wallet_address: string | null
   created_at: Date
+  /** What an operator set in place of the tier's limits. */
+  limit_overrides: ColumnType<LimitOverrides | null, string | null | undefined, string | null>
+  /** Since when the account may do nothing; null while it may. */
+  suspended_at: Generated<Date | null>
+  suspended_reason: Generated<string | null>
 }
 
 export type AccountRow = Selectable<AccountsTable>

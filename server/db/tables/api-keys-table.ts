@@ -1,4 +1,5 @@
-import type { Selectable } from 'kysely'
+import type { ColumnType, Selectable } from 'kysely'
+import type { LimitOverrides } from '../../domain/rate-limits/limit-overrides.ts'
 
 export interface ApiKeysTable {
   account_id: string
@@ -17,6 +18,8 @@ export interface ApiKeysTable {
   expires_at: Date | null
   revoked_at: Date | null
   last_used_at: Date | null
+  /** What an operator set beside the account's limits. */
+  limit_overrides: ColumnType<LimitOverrides | null, string | null | undefined, string | null>
 }
 
 export type ApiKeyRow = Selectable<ApiKeysTable>

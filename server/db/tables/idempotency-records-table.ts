@@ -1,4 +1,4 @@
-import type { ColumnType, Selectable } from 'kysely'
+import type { ColumnType, Generated, Selectable } from 'kysely'
 
 type Json = ColumnType<unknown, string | null, string | null>
 
@@ -25,6 +25,8 @@ export interface IdempotencyRecordsTable {
   body: Uint8Array | null
   body_bytes: bigint | null
   chunk_count: number | null
+  /** Repeats that got the kept answer. */
+  replays: Generated<number>
 }
 
 export type IdempotencyRecordRow = Selectable<IdempotencyRecordsTable>

@@ -8,6 +8,7 @@ export const LEDGER_TRANSFER_KINDS = [
   'refund',
   'diem_allowance',
   'diem_expiry',
+  'transfer',
 ] as const
 
 /** Append-only double entry: each row moves an amount out of one ledger account into another, so each sums to zero. */

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 /** Roll-up per day, key, model and kind of unit, written with each settlement: analytics never scan events. */
 export interface UsageDailyTable {
   account_id: string
@@ -12,6 +14,8 @@ export interface UsageDailyTable {
   unit_type: string
   /** Counted once a request, on its first line. */
   requests: bigint
+  /** Requests that have a line of this type. */
+  line_requests: Generated<bigint>
   /** numeric: decimal text. */
   units: string
   amount_nano: bigint

@@ -1,3 +1,5 @@
+import type { Generated, Selectable } from 'kysely'
+
 /** One settled request; partitioned by day. */
 export interface UsageEventsTable {
   account_id: string
@@ -9,7 +11,7 @@ export interface UsageEventsTable {
   model_name: string
   model_type: string | null
   unit_type: string
-  /** `[{type, units, amount}]`, amounts in nano-USD as strings. */
+  /** `[{type, units, amount, price}]`, amounts in nano-USD as strings; `price` in USD a unit, where there is one. */
   lines: unknown
   charge_nano: bigint
   hold_nano: bigint
@@ -20,4 +22,8 @@ export interface UsageEventsTable {
   duration_ms: number
   admitted_at: Date
   settled_at: Date
+  /** Rises with the commits of an account; null for events from before the request log. */
+  position: Generated<bigint | null>
 }
+
+export type UsageEventRow = Selectable<UsageEventsTable>

@@ -3,8 +3,17 @@ import type { Database } from '../../db/schema.ts'
 import type { AccountRow } from '../../db/tables/accounts-table.ts'
 import type { ApiKeyDraft } from '../api-keys/api-key-issuer.ts'
 import { insertApiKey } from '../api-keys/api-key-repository.ts'
-import type { AccountTier } from '../auth/caller.ts'
 import type { Account } from './account.ts'
+import type { AccountFilter } from './inputs.ts'
+
+/** What changes; an absent field stays as it is. */
+export type AccountUpdate = Partial<Pick<Account, 'name' | 'tier' | 'suspension'>>
+
+/** Where a list goes on. */
+export interface AccountPosition {
+  createdAt: Date
+  accountId: string
+}
 
 export class AccountRepository {
   readonly #db: Kysely<Database>
@@ -49,17 +58,53 @@ export class AccountRepository {
     return row === undefined ? undefined : toAccount(row)
   }
 
-  /** Newest first: account ids are time-ordered. */
-  async list(page: { limit: number; beforeAccountId: string | undefined }): Promise<Account[]> {
-    let query = this.#db.selectFrom('accounts').selectAll().orderBy('account_id', 'desc').limit(page.limit)
-    if (page.beforeAccountId !== undefined) query = query.where('account_id', '<', page.beforeAccountId)
+  /** Newest first; the ids of wallets' accounts are not time-ordered. */
+  async list(filter: AccountFilter, page: { limit: number; before: AccountPosition | undefined }): Promise<Account[]> {
+    let query = this.#db
+      .selectFrom('accounts')
+      .selectAll()
+      .orderBy('created_at', 'desc')
+      .orderBy('account_id', 'desc')
+      .limit(page.limit)
+    const { before } = page
+    if (before !== undefined) {
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('created_at', 'account_id'), '<', tuple(before.createdAt, before.accountId)),
+      )
+    }
+    if (filter.search !== undefined) query = query.where('name', 'ilike', `%${escapePattern(filter.search)}%`)
+    if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind)
+    if (filter.tier !== undefined) query = query.where('tier', '=', filter.tier)
+    if (filter.suspended !== undefined) query = query.where('suspended_at', filter.suspended ? 'is not' : 'is', null)
+    if (filter.wallet !== undefined) {
+      const { chain, address } = filter.wallet
+      const links = this.#db
+        .selectFrom('wallet_links')
+        .select('account_id')
+        .where('wallet_chain', '=', chain)
+        .where('wallet_address', '=', address)
+      query = query.where(({ and, eb, or }) =>
+        or([and({ wallet_chain: chain, wallet_address: address }), eb('account_id', 'in', links)]),
+      )
+    }
+    if (filter.keyEndsWith !== undefined) {
+      const owners = this.#db.selectFrom('api_keys').select('account_id').where('last6_chars', '=', filter.keyEndsWith)
+      query = query.where('account_id', 'in', owners)
+    }
     return (await query.execute()).map(toAccount)
   }
 
-  async setTier(accountId: string, tier: AccountTier): Promise<Account | undefined> {
+  /** Undefined when there is no such account. */
+  async update(accountId: string, { name, tier, suspension }: AccountUpdate): Promise<Account | undefined> {
     const row = await this.#db
       .updateTable('accounts')
-      .set({ tier })
+      .set({
+        ...(name === undefined ? {} : { name }),
+        ...(tier === undefined ? {} : { tier }),
+        ...(suspension === undefined
+          ? {}
+          : { suspended_at: suspension?.since ?? null, suspended_reason: suspension?.reason ?? null }),
+      })
       .where('account_id', '=', accountId)
       .returningAll()
       .executeTakeFirst()
@@ -87,5 +132,11 @@ function toAccount(row: AccountRow): Account {
     stakeDiemNano: row.stake_diem_nano,
     wallet: chain === null || address === null ? null : { chain, address },
     createdAt: row.created_at,
+    suspension:
+      row.suspended_at === null ? null : { since: row.suspended_at, reason: row.suspended_reason ?? 'not stated' },
   }
+}
+
+function escapePattern(text: string): string {
+  return text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 }

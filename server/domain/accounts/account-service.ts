@@ -7,18 +7,20 @@ import type { IdSource } from '../ids.ts'
 import type { LedgerTransfer } from '../ledger/ledger.ts'
 import type { LedgerRepository } from '../ledger/ledger-repository.ts'
 import type { LedgerService } from '../ledger/ledger-service.ts'
-import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
+import { CursorInstant, decodeCursor, type Page, toPage } from '../page.ts'
 import { isUuid } from '../uuid.ts'
 import { type Account, type AccountWithBalances, accountMissing } from './account.ts'
-import type { AccountRepository } from './account-repository.ts'
-import type { CreateAccountInput, GrantAccountInput } from './inputs.ts'
+import type { AccountPosition, AccountRepository, AccountUpdate } from './account-repository.ts'
+import { type BillingBalance, toBillingBalance } from './billing-balance.ts'
+import type { CreateAccountInput, GrantAccountInput, ListAccountsInput } from './inputs.ts'
 
 const CURSOR_SCOPE = { list: 'accounts', accountId: 'platform' }
+const AccountCursor = z.tuple([CursorInstant, z.uuid()])
 
 export interface AccountServiceDependencies {
   accounts: AccountRepository
   issuer: ApiKeyIssuer
-  ledger: Pick<LedgerService, 'grant' | 'stakeChanged' | 'balances'>
+  ledger: Pick<LedgerService, 'grant' | 'stakeChanged' | 'balances' | 'diemEpoch'>
   balances: Pick<LedgerRepository, 'balancesOf'>
   events: KeyEvents
   clock: Clock
@@ -43,6 +45,7 @@ export class AccountService {
       stakeDiemNano: 0n,
       wallet: null,
       createdAt: this.#deps.clock.now(),
+      suspension: null,
     }
     const key = this.#deps.issuer.issue(account.id, {
       type: 'ADMIN',
@@ -60,18 +63,30 @@ export class AccountService {
     return { account: await this.#withBalances(account), adminKey: key.secret }
   }
 
-  /** One page of all accounts, newest first. */
-  async list({ first, after }: PageRequest): Promise<Page<AccountWithBalances>> {
-    const [beforeAccountId] = after == null ? [] : decodeCursor(CURSOR_SCOPE, z.tuple([z.uuid()]), after)
-    const accounts = await this.#deps.accounts.list({ limit: first + 1, beforeAccountId })
+  /** One page of the accounts that match, newest first. Fails with `invalid_request` on a cursor of another list. */
+  async list({ first, after, ...filter }: ListAccountsInput): Promise<Page<AccountWithBalances>> {
+    const before = after == null ? undefined : positionOf(decodeCursor(CURSOR_SCOPE, AccountCursor, after))
+    const accounts = await this.#deps.accounts.list(filter, { limit: first + 1, before })
     const ids = accounts.map((account) => account.id)
     const balances = ids.length === 0 ? new Map() : await this.#deps.balances.balancesOf(ids)
     const rows = accounts.map((account) => ({ ...account, balances: balances.get(account.id) ?? [] }))
-    return toPage(rows, first, { scope: CURSOR_SCOPE, keyOf: (account) => [account.id] })
+    return toPage(rows, first, { scope: CURSOR_SCOPE, keyOf: ({ createdAt, id }) => [createdAt.toISOString(), id] })
+  }
+
+  /** Without its balances, in one read. Fails with `not_found`. */
+  describe(accountId: string): Promise<Account> {
+    return this.#require(accountId)
   }
 
   async get(accountId: string): Promise<AccountWithBalances> {
     return this.#withBalances(await this.#require(accountId))
+  }
+
+  /** What the account has, and what its next request is paid in (public API, `GET /billing/balance`). */
+  async billingBalance(accountId: string): Promise<BillingBalance> {
+    const { ledger } = this.#deps
+    const balances = await ledger.balances(accountId)
+    return toBillingBalance(balances, (await ledger.diemEpoch(accountId)).allocationNano)
   }
 
   /** Adds USD by the operator's word, or takes back when negative; a repeat with the same reference changes nothing. */
@@ -80,12 +95,28 @@ export class AccountService {
     return this.#deps.ledger.grant(reference === undefined ? grant : { ...grant, reference })
   }
 
+  async rename(accountId: string, name: string): Promise<AccountWithBalances> {
+    return this.#withBalances(await this.#update(accountId, { name }))
+  }
+
   /** Requests of the account are limited by the new tier within a second, in every process. */
   async setTier(accountId: string, tier: AccountTier): Promise<AccountWithBalances> {
-    const account = isUuid(accountId) ? await this.#deps.accounts.setTier(accountId, tier) : undefined
-    if (account === undefined) throw accountMissing(accountId)
+    const account = await this.#update(accountId, { tier })
     this.#deps.events.announce({ kind: 'account-changed', id: account.id })
     return this.#withBalances(account)
+  }
+
+  /**
+   * Within a second the account's keys open nothing any more, in any process, and its live connections end. Requests
+   * that run already are finished and charged. The balance stays. Repeated, it renews the reason.
+   */
+  async suspend(accountId: string, reason: string): Promise<AccountWithBalances> {
+    return this.#setSuspension(accountId, { since: this.#deps.clock.now(), reason })
+  }
+
+  /** Undoes `suspend`; of an account that is not suspended it changes nothing. */
+  async resume(accountId: string): Promise<AccountWithBalances> {
+    return this.#setSuspension(accountId, null)
   }
 
   /** Sets the daily DIEM allowance: more counts today already, less from the next UTC day on. */
@@ -94,6 +125,18 @@ export class AccountService {
     if (!known) throw accountMissing(accountId)
     await this.#deps.ledger.stakeChanged(accountId)
     return this.get(accountId)
+  }
+
+  async #setSuspension(accountId: string, suspension: Account['suspension']): Promise<AccountWithBalances> {
+    const account = await this.#update(accountId, { suspension })
+    this.#deps.events.announce({ kind: 'account-changed', id: account.id })
+    return this.#withBalances(account)
+  }
+
+  async #update(accountId: string, update: AccountUpdate): Promise<Account> {
+    const account = isUuid(accountId) ? await this.#deps.accounts.update(accountId, update) : undefined
+    if (account === undefined) throw accountMissing(accountId)
+    return account
   }
 
   async #require(accountId: string): Promise<Account> {
@@ -105,4 +148,8 @@ export class AccountService {
   async #withBalances(account: Account): Promise<AccountWithBalances> {
     return { ...account, balances: await this.#deps.ledger.balances(account.id) }
   }
+}
+
+function positionOf([createdAt, accountId]: z.output<typeof AccountCursor>): AccountPosition {
+  return { createdAt: new Date(createdAt), accountId }
 }

@@ -12,6 +12,8 @@ export interface Account {
   stakeDiemNano: bigint
   wallet: { chain: 'evm' | 'solana'; address: string } | null
   createdAt: Date
+  /** Set while the account may do nothing. */
+  suspension: { since: Date; reason: string } | null
 }
 
 export interface AccountWithBalances extends Account {

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { ACCOUNT_TIERS } from '../auth/caller.ts'
 import { NANO_USD_PER_USD } from '../money.ts'
+import { PageRequest } from '../page.ts'
 import { UsdDecimal } from '../usd-decimal.ts'
+import { parseWalletAddress } from '../wallets/wallet-address.ts'
 
 const NAME_CHARACTERS_MAX = 100
 const REASON_CHARACTERS_MAX = 500
@@ -18,6 +20,14 @@ const AccountName = z
   .max(NAME_CHARACTERS_MAX)
   .regex(NO_CONTROL_CHARACTERS, { error: 'must have no control characters' })
 
+/** Why an operator does something; it stays in the ledger or the audit log. */
+export const Reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(REASON_CHARACTERS_MAX)
+  .regex(NO_CONTROL_CHARACTERS, { error: 'must have no control characters' })
+
 const amount = (minNano: bigint) =>
   UsdDecimal.refine((nano) => nano >= minNano && nano <= AMOUNT_NANO_MAX, {
     error: `must be from ${minNano < 0n ? -AMOUNT_USD_MAX : 0} to ${AMOUNT_USD_MAX}`,
@@ -32,6 +42,27 @@ export const CreateAccountInput = z
   .transform(({ grantUsd, ...account }) => ({ ...account, grantNanoUsd: grantUsd ?? 0n }))
 export type CreateAccountInput = z.output<typeof CreateAccountInput>
 
+const Wallet = z.string().transform((text, context) => {
+  const wallet = parseWalletAddress(text.trim())
+  if (wallet !== undefined) return wallet
+  context.addIssue('must be an EVM address (0x and 40 hexadecimal digits) or a Solana address (Base58)')
+  return z.NEVER
+})
+
+const KEY_ENDING = /^[0-9A-Za-z]{6}$/
+
+/** A page of accounts, newest first; every filter that is given must hold. */
+export const ListAccountsInput = PageRequest.extend({
+  search: z.string().trim().min(1).max(NAME_CHARACTERS_MAX).regex(NO_CONTROL_CHARACTERS).optional(),
+  kind: z.enum(['user', 'wallet']).optional(),
+  tier: z.enum(ACCOUNT_TIERS).optional(),
+  suspended: z.boolean().optional(),
+  wallet: Wallet.optional(),
+  keyEndsWith: z.string().regex(KEY_ENDING, { error: 'must be the last 6 characters of a key' }).optional(),
+})
+export type ListAccountsInput = z.output<typeof ListAccountsInput>
+export type AccountFilter = Omit<ListAccountsInput, 'first' | 'after'>
+
 export const AccountIdInput = z.strictObject({ accountId: z.string() })
 
 /** A negative amount takes back. */
@@ -39,11 +70,17 @@ export const GrantAccountInput = z
   .strictObject({
     accountId: z.string(),
     amountUsd: amount(-AMOUNT_NANO_MAX),
-    reason: z.string().trim().min(1).max(REASON_CHARACTERS_MAX).regex(NO_CONTROL_CHARACTERS),
+    reason: Reason,
     reference: z.string().min(1).max(200).regex(NO_CONTROL_CHARACTERS).optional(),
   })
   .transform(({ amountUsd, ...grant }) => ({ ...grant, amountNanoUsd: amountUsd }))
 export type GrantAccountInput = z.output<typeof GrantAccountInput>
+
+export const RenameAccountInput = z.strictObject({ accountId: z.string(), name: AccountName })
+
+export const SuspendAccountInput = z.strictObject({ accountId: z.string(), reason: Reason })
+
+export const AccountPageInput = PageRequest.extend({ accountId: z.string() })
 
 export const SetTierInput = z.strictObject({ accountId: z.string(), tier: z.enum(ACCOUNT_TIERS) })
 

@@ -3,7 +3,7 @@ import type { Database } from '../../db/schema.ts'
 import type { ApiKeyRow } from '../../db/tables/api-keys-table.ts'
 import type { KeySpendRow } from '../../db/tables/key-spend-table.ts'
 import type { AccountTier } from '../auth/caller.ts'
-import type { Currency } from '../money.ts'
+import type { CallerLimitOverrides } from '../rate-limits/limit-overrides.ts'
 import type { ApiKey } from './api-key.ts'
 import type { ApiKeyDraft } from './api-key-issuer.ts'
 import type { UpdateApiKeyInput } from './inputs.ts'
@@ -13,16 +13,26 @@ export type InsertOutcome = 'inserted' | 'limit_reached' | 'account_missing'
 /** What an update sets; absent fields keep their value. */
 export type ApiKeyChanges = Omit<UpdateApiKeyInput, 'id'>
 
+/** A key, and what of its account every request needs. */
+export interface KeyOfAccount {
+  key: ApiKey
+  tier: AccountTier
+  /** Whether the account is suspended. */
+  suspended: boolean
+  /** Null where the operator set no limits, neither on the account nor on the key. */
+  limitOverrides: CallerLimitOverrides | null
+}
+
 export interface KeyUse {
   accountId: string
   keyId: string
   usedAt: Date
 }
 
-export interface KeyDayTotal {
-  keyId: string
-  currency: Currency
-  amountNano: bigint
+/** A key's counters in one currency. */
+export interface KeySpend extends KeySpendRow {
+  /** Decimal text; null where nothing was charged. */
+  recent_nano: string | null
 }
 
 export class ApiKeyRepository {
@@ -32,15 +42,18 @@ export class ApiKeyRepository {
     this.#db = db
   }
 
-  async findByHash(secretHash: string): Promise<{ key: ApiKey; tier: AccountTier } | undefined> {
+  async findByHash(secretHash: string): Promise<KeyOfAccount | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
       .innerJoin('accounts', 'accounts.account_id', 'api_keys.account_id')
       .selectAll('api_keys')
-      .select('accounts.tier')
+      .select(['accounts.tier', 'accounts.suspended_at', 'accounts.limit_overrides as account_limit_overrides'])
       .where('key_hash', '=', secretHash)
       .executeTakeFirst()
-    return row === undefined ? undefined : { key: toApiKey(row), tier: row.tier }
+    if (row === undefined) return undefined
+    const { account_limit_overrides: account, limit_overrides: key } = row
+    const limitOverrides = account === null && key === null ? null : { account, key }
+    return { key: toApiKey(row), tier: row.tier, suspended: row.suspended_at !== null, limitOverrides }
   }
 
   /** The key unless it is revoked or expired at `at`. */
@@ -141,25 +154,28 @@ export class ApiKeyRepository {
       where k.account_id = u.account_id and k.key_id = u.key_id`.execute(this.#db)
   }
 
-  /** Charges of the keys since `fromDay` (inclusive), from the daily roll-up. */
-  async sumDays(accountId: string, keyIds: readonly string[], fromDay: string): Promise<KeyDayTotal[]> {
-    const rows = await this.#db
-      .selectFrom('usage_daily')
-      .select(['key_id', 'currency', sql<string>`sum(amount_nano)::text`.as('amount_nano')])
-      .where('account_id', '=', accountId)
-      .where('day', '>=', fromDay)
-      .where('key_id', 'in', keyIds)
-      .groupBy(['key_id', 'currency'])
-      .execute()
-    return rows.map((row) => ({ keyId: row.key_id, currency: row.currency, amountNano: BigInt(row.amount_nano) }))
-  }
-
-  listSpend(accountId: string, keyIds: readonly string[]): Promise<KeySpendRow[]> {
+  /** What each key spent and holds, and what it was charged since `fromDay` (inclusive), from the daily roll-up. */
+  listSpend(accountId: string, keyIds: readonly string[], fromDay: string): Promise<KeySpend[]> {
     return this.#db
       .selectFrom('key_spend')
-      .selectAll()
+      .leftJoin(
+        (totals) =>
+          totals
+            .selectFrom('usage_daily_totals')
+            .select(['key_id', 'currency', sql<string>`sum(amount_nano)::text`.as('recent_nano')])
+            .where('account_id', '=', accountId)
+            .where('grain', '=', 'key')
+            .where('day', '>=', fromDay)
+            .where('key_id', 'in', keyIds)
+            .groupBy(['key_id', 'currency'])
+            .as('recent'),
+        (join) =>
+          join.onRef('recent.key_id', '=', 'key_spend.key_id').onRef('recent.currency', '=', 'key_spend.currency'),
+      )
+      .selectAll('key_spend')
+      .select('recent_nano')
       .where('account_id', '=', accountId)
-      .where('key_id', 'in', keyIds)
+      .where('key_spend.key_id', 'in', keyIds)
       .execute()
   }
 }

@@ -105,10 +105,14 @@ export class ApiKeyService {
     return toPage(keys, first, { scope, keyOf: (key) => [key.id] })
   }
 
+  /** One active key; undefined for any other. */
+  async find(accountId: string, id: string): Promise<ApiKey | undefined> {
+    return isUuid(id) ? this.#deps.repository.findActive(accountId, id, this.#deps.clock.now()) : undefined
+  }
+
   /** One active key with what it spent. Fails with `invalid_request` for any other. */
   async get(accountId: string, id: string): Promise<ApiKeyWithUsage> {
-    const at = this.#deps.clock.now()
-    const key = isUuid(id) ? await this.#deps.repository.findActive(accountId, id, at) : undefined
+    const key = await this.find(accountId, id)
     const [found] = key === undefined ? [] : await this.#withUsage(accountId, [key])
     if (found === undefined) throw new DomainError('invalid_request', 'API key not found', { field: 'id' })
     return found
@@ -120,21 +124,16 @@ export class ApiKeyService {
     const now = this.#deps.clock.now()
     const firstDay = utcDay(new Date(now.getTime() - (TRAILING_DAYS - 1) * MILLISECONDS_PER_DAY))
     const keyIds = keys.map((key) => key.id)
-    const [days, spend] = await Promise.all([
-      this.#deps.repository.sumDays(accountId, keyIds, firstDay),
-      this.#deps.repository.listSpend(accountId, keyIds),
-    ])
+    const spend = await this.#deps.repository.listSpend(accountId, keyIds, firstDay)
     const usage = new Map(keys.map((key) => [key.id, structuredClone(NO_USAGE)]))
     const periods = new Map(keys.map((key) => [key.id, key.limitPeriod]))
-    for (const { keyId, currency, amountNano } of days) {
-      const of = usage.get(keyId)
-      if (of !== undefined) of.trailingSevenDays[`${currency}Nano`] = amountNano
-    }
     for (const row of spend) {
       const of = usage.get(row.key_id)
       const period = periods.get(row.key_id)
       if (of === undefined || period === undefined) continue
       of.currentPeriod[`${row.currency}Nano`] = periodSpentNano(row, period, utcDay(now))
+      of.trailingSevenDays[`${row.currency}Nano`] = BigInt(row.recent_nano ?? 0)
+      of.held[`${row.currency}Nano`] = row.held_nano
     }
     return usage
   }

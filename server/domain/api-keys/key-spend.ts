@@ -1,5 +1,5 @@
 import type { KeySpendRow } from '../../db/tables/key-spend-table.ts'
-import type { LimitPeriod } from './api-key.ts'
+import type { ConsumptionLimits, LimitPeriod } from './api-key.ts'
 
 /** Amounts of both currencies in nano-USD. */
 export interface SpendNano {
@@ -12,11 +12,31 @@ export interface ApiKeyUsage {
   trailingSevenDays: SpendNano
   /** Charged in the key's current limit period; what open requests hold is not in it. */
   currentPeriod: SpendNano
+  /** What open requests hold. */
+  held: SpendNano
 }
 
 export const NO_USAGE: ApiKeyUsage = {
   trailingSevenDays: { usdNano: 0n, diemNano: 0n },
   currentPeriod: { usdNano: 0n, diemNano: 0n },
+  held: { usdNano: 0n, diemNano: 0n },
+}
+
+/** What a new request may still spend of a key's limits; null is no limit. */
+export function remainingOf(limits: ConsumptionLimits, { currentPeriod, held }: ApiKeyUsage): ConsumptionLimits {
+  const left = (limit: bigint | null, currency: keyof SpendNano): bigint | null => {
+    if (limit === null) return null
+    const rest = limit - currentPeriod[currency] - held[currency]
+    return rest > 0n ? rest : 0n
+  }
+  return { usdNano: left(limits.usdNano, 'usdNano'), diemNano: left(limits.diemNano, 'diemNano') }
+}
+
+/** When the spending of a period starts again from zero; null for one that never does. */
+export function periodEndOf(period: LimitPeriod, now: Date): Date | null {
+  if (period === 'LIFETIME') return null
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
+  return new Date(period === 'MONTH' ? Date.UTC(year, month + 1, 1) : Date.UTC(year, month, day + 1))
 }
 
 /** What a key spent in its period that contains `today`; counters of an earlier day or month count as zero. */

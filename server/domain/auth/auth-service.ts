@@ -16,6 +16,8 @@ const REMEMBERED_HASHES_MAX = 5_000
 interface Lookup {
   /** Null: no such key, or revoked. */
   caller: KeyCaller | null
+  /** Whether the key's account is suspended. */
+  suspended: boolean
   loadedAtMs: number
 }
 
@@ -49,13 +51,16 @@ export class AuthService {
     this.#stopListening = deps.events.listen((event) => this.#invalidate(event))
   }
 
-  /** The caller that a Bearer secret stands for. Fails with `unauthenticated`. */
+  /** The caller that a Bearer secret stands for. Fails with `unauthenticated`, or `forbidden` while its account is suspended. */
   async authenticateKey(secret: string): Promise<KeyCaller> {
     const hash = this.#hashOf(secret)
-    const { caller } = this.#cached(hash) ?? (await this.#load(hash))
+    const { caller, suspended } = this.#cached(hash) ?? (await this.#load(hash))
     if (caller === null) throw authenticationFailed()
     if (caller.expiresAt !== null && caller.expiresAt.getTime() <= this.#deps.clock.nowMs()) {
       throw new DomainError('unauthenticated', 'API key expired')
+    }
+    if (suspended) {
+      throw new DomainError('forbidden', 'This account is suspended: ask the operator of the service to resume it')
     }
     this.#deps.lastUsed.touch(caller)
     return caller
@@ -82,7 +87,7 @@ export class AuthService {
     return addListener(this.#revocationListeners, keyId, listener)
   }
 
-  /** Calls `listener` whenever the key's settings change, its expiry among them; the returned function stops listening. */
+  /** Calls `listener` whenever settings of the key or of its account change, expiry and suspension among them; the returned function stops listening. */
   onChanged(keyId: string, listener: KeyListener): () => void {
     return addListener(this.#changeListeners, keyId, listener)
   }
@@ -119,8 +124,8 @@ export class AuthService {
   async #read(hash: string): Promise<Lookup> {
     const loadedAtMs = this.#deps.clock.nowMs()
     const found = await this.#deps.repository.findByHash(hash)
-    if (found === undefined || found.key.revokedAt !== null) return { caller: null, loadedAtMs }
-    const { key, tier } = found
+    if (found === undefined || found.key.revokedAt !== null) return { caller: null, suspended: false, loadedAtMs }
+    const { key, tier, limitOverrides } = found
     const caller: KeyCaller = Object.freeze({
       kind: 'key',
       accountId: key.accountId,
@@ -129,8 +134,9 @@ export class AuthService {
       tier,
       modelPrivacy: key.modelPrivacy,
       expiresAt: key.expiresAt,
+      ...(limitOverrides === null ? {} : { limitOverrides }),
     })
-    return { caller, loadedAtMs }
+    return { caller, suspended: found.suspended, loadedAtMs }
   }
 
   #remember(hash: string, lookup: Lookup): void {
@@ -144,11 +150,13 @@ export class AuthService {
 
   #invalidate({ kind, id }: KeyEvent): void {
     this.#loading.clear()
+    const changedKeyIds = new Set(kind === 'key-changed' ? [id] : [])
     for (const [hash, { caller }] of this.#known.entries()) {
-      if (caller !== null && (kind === 'account-changed' ? caller.accountId : caller.keyId) === id)
-        this.#known.delete(hash)
+      if (caller === null || (kind === 'account-changed' ? caller.accountId : caller.keyId) !== id) continue
+      this.#known.delete(hash)
+      if (kind === 'account-changed') changedKeyIds.add(caller.keyId)
     }
-    if (kind === 'key-changed') notify(this.#changeListeners.get(id))
+    for (const keyId of changedKeyIds) notify(this.#changeListeners.get(keyId))
     if (kind === 'key-revoked') {
       const listeners = this.#revocationListeners.get(id)
       this.#revocationListeners.delete(id)

@@ -1,4 +1,5 @@
 import type { ApiKeyType, ModelPrivacy } from '../api-keys/api-key.ts'
+import type { CallerLimitOverrides } from '../rate-limits/limit-overrides.ts'
 
 export const ACCOUNT_TIERS = ['standard', 'partner', 'staff'] as const
 export type AccountTier = (typeof ACCOUNT_TIERS)[number]
@@ -13,6 +14,8 @@ export interface KeyCaller {
   modelPrivacy: ModelPrivacy
   /** Instant at which the key expires, for sockets that outlive one request. */
   expiresAt: Date | null
+  /** Absent where the operator set no limits. */
+  limitOverrides?: CallerLimitOverrides
 }
 
 /** A request signed by a wallet. */
@@ -22,7 +25,11 @@ export interface WalletCaller {
   keyId: null
   tier: AccountTier
   modelPrivacy: 'ALL'
+  walletChain: 'evm' | 'solana'
+  /** In its canonical form. */
   walletAddress: string
+  /** Absent where the operator set no limits. */
+  limitOverrides?: CallerLimitOverrides
 }
 
 /** Whoever pays for a request. */

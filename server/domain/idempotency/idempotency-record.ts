@@ -52,3 +52,10 @@ export interface IdempotencyRecord extends Claim {
   /** Null while in progress. */
   answer: KeptAnswer | null
 }
+
+/** The `Idempotency-Key` that a request was made under, and how often its answer was given again. */
+export interface RequestKey {
+  key: string
+  replays: number
+  keptUntil: Date
+}

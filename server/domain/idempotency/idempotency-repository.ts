@@ -11,6 +11,7 @@ import type {
   KeptAnswer,
   KeptBody,
   RecordId,
+  RequestKey,
   RunId,
 } from './idempotency-record.ts'
 
@@ -21,6 +22,7 @@ const NO_ANSWER = {
   body: null,
   body_bytes: null,
   chunk_count: null,
+  replays: 0,
 } as const
 
 /** Records of executions; each method is one statement, and every change applies only while the run still owns its record. */
@@ -98,6 +100,30 @@ export class IdempotencyRepository {
   /** Leaves an answered execution to whoever comes next. */
   async disown(run: RunId): Promise<void> {
     await this.#update(run, 'answered', { process_id: null })
+  }
+
+  /** Counts a repeat that gets the kept answer. */
+  async countReplay({ accountId, key, requestId }: RunId): Promise<void> {
+    await this.#db
+      .updateTable('idempotency_records')
+      .set(({ eb }) => ({ replays: eb('replays', '+', 1) }))
+      .where('account_id', '=', accountId)
+      .where('key', '=', key)
+      .where('request_id', '=', requestId)
+      .execute()
+  }
+
+  /** What is still known of the keys under which requests were made, by request; ids as the database has them. */
+  async findByRequests(accountId: string, requestIds: readonly string[]): Promise<Map<string, RequestKey>> {
+    const rows = await this.#db
+      .selectFrom('idempotency_records')
+      .select(['request_id', 'key', 'replays', 'expires_at'])
+      .where('account_id', '=', accountId)
+      .where('request_id', 'in', requestIds)
+      .execute()
+    return new Map(
+      rows.map((row) => [row.request_id, { key: row.key, replays: row.replays, keptUntil: row.expires_at }]),
+    )
   }
 
   /** Forgets an execution that came to nothing. */

@@ -156,6 +156,7 @@ export class IdempotencyService {
     if (answer === null || answer.body.kind === 'dropped') throw tooLargeToKeep()
     const { status, headers, price } = answer
     const grant = price === null ? null : await this.#admit(context, record, price)
+    await this.#deps.records.countReplay(record)
     const body = readBody(record, answer.body, this.#deps)
     return { kind: 'replay', replay: { status, headers, bytes: answer.body.bytes, body, grant } }
   }
@@ -163,7 +164,8 @@ export class IdempotencyService {
   /** A repeat is a request of the same kind that costs nothing; it makes up for the charge that the first one owes. */
   async #admit(context: RequestContext, record: IdempotencyRecord, price: AnswerPrice): Promise<RateGrant> {
     const { records, rateLimiter } = this.#deps
-    const plan = { ...price.ratePlan, apiKeyId: context.caller.keyId, tokens: null, credits: null }
+    const { ofKey: _, ...ratePlan } = price.ratePlan
+    const plan = { ...ratePlan, apiKeyId: context.caller.keyId, tokens: null, credits: null }
     if (record.state === 'done') return rateLimiter.admit(plan)
     try {
       const grant = await rateLimiter.admit(plan)

@@ -1,11 +1,12 @@
 import type { ModelPrivacy } from '../api-keys/api-key.ts'
+import { ModelTimeline } from '../catalogue/model-timeline.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { MODEL_TYPES, type ModelDefinition, type ModelType } from './model-definition.ts'
 import { type DeprecationNotice, deprecationNotice, isRetired } from './model-deprecation.ts'
 import { normalizeModelName, readModelName, suggestModelName, withoutServicePrefix } from './model-name.ts'
 import { isModelAllowed } from './model-privacy.ts'
-import { TokenPricing } from './token-pricing.ts'
+import type { TokenPricing } from './token-pricing.ts'
 
 /** Filters of `GET /models`: a type, all of them, or the text models that are made for code. */
 export type ModelFilter = ModelType | 'all' | 'code'
@@ -32,18 +33,18 @@ interface CatalogueDeps {
  * underscores, spaces and case ignored and without a `<service>-` prefix.
  */
 export class Catalogue {
-  readonly #models: ReadonlyMap<string, ModelDefinition>
-  readonly #pricing: ReadonlyMap<string, TokenPricing>
+  /** The models as they are in force, whatever operators changed. */
+  readonly timeline: ModelTimeline
   readonly #compatibility: CompatibilityMapping
   readonly #serviceName: string
   readonly #clock: Clock
-  readonly #looseNames: ReadonlyMap<ModelType, ReadonlyMap<string, ModelDefinition>>
+  /** Model ids by what is left of their names; changes of a model change none of its names. */
+  readonly #looseNames: ReadonlyMap<ModelType, ReadonlyMap<string, string>>
   /** `created` of models whose age nobody stated. */
   readonly loadedAt: Date
 
   constructor({ models, compatibility, serviceName, clock }: CatalogueDeps) {
-    this.#models = new Map(models.map((model) => [model.id, model]))
-    this.#pricing = new Map(models.map((model) => [model.id, new TokenPricing(model.pricing)]))
+    this.timeline = new ModelTimeline({ models, clock })
     this.#compatibility = compatibility
     this.#serviceName = serviceName
     this.#clock = clock
@@ -62,12 +63,12 @@ export class Catalogue {
   }
 
   find(id: string): ModelDefinition | undefined {
-    return this.#models.get(id)
+    return this.timeline.models().get(id)?.model
   }
 
   /** Fails with `model_not_found`, also for models that the key's privacy hides. */
   get(id: string, privacy: ModelPrivacy): ModelDefinition {
-    const model = this.#models.get(id)
+    const model = this.find(id)
     if (model === undefined || isRetired(model, this.#clock.nowMs()) || !isModelAllowed(privacy, model)) {
       throw new DomainError('model_not_found', `Specified model not found: ${id.slice(0, 200)}. GET /models lists all.`)
     }
@@ -100,7 +101,7 @@ export class Catalogue {
     if (named === undefined) throw this.#unknown(wanted, type)
     const deprecation = deprecationNotice(named, this.#clock.nowMs())
     const model = this.#current(named)
-    const pricing = this.#pricing.get(model.id)
+    const pricing = this.timeline.models().get(model.id)?.pricing
     if (pricing === undefined) throw this.#unknown(wanted, type)
     if (model.offline) {
       throw new DomainError('unavailable', `The model ${model.id} is offline. Choose another model.`, {
@@ -112,7 +113,7 @@ export class Catalogue {
 
   *#served(): Iterable<ModelDefinition> {
     const nowMs = this.#clock.nowMs()
-    for (const model of this.#models.values()) if (!isRetired(model, nowMs)) yield model
+    for (const { model } of this.timeline.models().values()) if (!isRetired(model, nowMs)) yield model
   }
 
   #match(name: string, type: ModelType): ModelDefinition | undefined {
@@ -124,31 +125,31 @@ export class Catalogue {
     }
     const loose = this.#looseNames.get(type)
     for (const candidate of names) {
-      const model = loose?.get(normalizeModelName(candidate))
-      if (model !== undefined) return model
+      const id = loose?.get(normalizeModelName(candidate))
+      if (id !== undefined) return this.find(id)
     }
     return undefined
   }
 
   #matchExactly(name: string, type: ModelType): ModelDefinition | undefined {
-    const exact = this.#models.get(name)
+    const exact = this.find(name)
     if (exact !== undefined && exact.type === type) return exact
     for (const model of this.#served()) if (model.type === type && model.traits.includes(name)) return model
     const mapping = this.#compatibility[type] ?? {}
     const mapped = Object.hasOwn(mapping, name) ? mapping[name] : undefined
-    const model = mapped === undefined ? undefined : this.#models.get(mapped)
+    const model = mapped === undefined ? undefined : this.find(mapped)
     return model?.type === type ? model : undefined
   }
 
   /** Ids before traits before mapped names, as in the exact order. */
-  #indexLooseNames(type: ModelType): Map<string, ModelDefinition> {
-    const names = new Map<string, ModelDefinition>()
+  #indexLooseNames(type: ModelType): Map<string, string> {
+    const names = new Map<string, string>()
     const add = (name: string, id: string): void => {
-      const model = this.#models.get(id)
+      const model = this.find(id)
       const key = normalizeModelName(name)
-      if (model?.type === type && !names.has(key)) names.set(key, model)
+      if (model?.type === type && !names.has(key)) names.set(key, id)
     }
-    for (const id of this.#models.keys()) add(id, id)
+    for (const id of this.timeline.models().keys()) add(id, id)
     for (const [trait, id] of Object.entries(this.traits(type, 'ALL'))) add(trait, id)
     for (const [alias, id] of Object.entries(this.#compatibility[type] ?? {})) add(alias, id)
     return names
@@ -159,7 +160,7 @@ export class Catalogue {
     const nowMs = this.#clock.nowMs()
     if (!isRetired(model, nowMs)) return model
     const replacementId = model.deprecation?.replacementModelId
-    const replacement = replacementId === undefined ? undefined : this.#models.get(replacementId)
+    const replacement = replacementId === undefined ? undefined : this.find(replacementId)
     const usable = replacement !== undefined && replacement.type === model.type && !isRetired(replacement, nowMs)
     if (usable && model.deprecation?.autoRemap === true) return replacement
     const wayOut = usable ? `use ${replacement.id} instead` : 'GET /models lists the models that are served'
@@ -171,7 +172,7 @@ export class Catalogue {
 
   #unknown(name: string, type: ModelType): DomainError {
     const shown = name.slice(0, 200)
-    const other = this.#models.get(name)
+    const other = this.find(name)
     if (other !== undefined && other.type !== type) {
       const message = `Specified model not found: ${shown} is of the type ${other.type}, and this endpoint needs ${type}.`
       return new DomainError('model_not_found', message, { field: 'model' })

@@ -3,13 +3,13 @@ import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { Journaled } from '../idempotency/answer-journal.ts'
 import type { Log } from '../log.ts'
-import { chargeOf } from '../metering/hold.ts'
+import { chargeOf, type UnchargedUsage } from '../metering/hold.ts'
 import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
 import { completionBody, readCompletion, writtenText } from './chat/chat-completion.ts'
 import { type ChatPlan, type ChatPlannerDeps, planChat } from './chat/chat-plan.ts'
 import { ChatStreamRun } from './chat/chat-stream.ts'
 import { measureUsage } from './chat/chat-usage.ts'
-import { toUsage } from './chat/chat-usage-record.ts'
+import { toUnchargedUsage, toUsage } from './chat/chat-usage-record.ts'
 import { ServiceParameterReader } from './chat/service-parameters.ts'
 import type { ProviderRouter, RoutedResponse } from './provider-router.ts'
 import type { ServedBy } from './served-by.ts'
@@ -79,7 +79,11 @@ export class ChatService {
       await metered.settle(record, { tokens })
       return answer
     } catch (error) {
-      await this.#release(context, metered)
+      const { signal } = context
+      const durationMs = clock.nowMs() - startedAtMs
+      // Where its answer may be kept under a key, a repeat can still have to pay for it under this id.
+      const kept = context.journal !== undefined
+      await this.#release(context, metered, kept ? undefined : toUnchargedUsage(plan, { signal, routed, durationMs }))
       throw clientLeft(context) ?? error
     }
   }
@@ -95,20 +99,22 @@ export class ChatService {
   }
 
   async #open(context: RequestContext, plan: ChatPlan): Promise<{ metered: MeteredRequest; routed: RoutedResponse }> {
-    const { metering, router } = this.#deps
+    const { metering, router, clock } = this.#deps
+    const startedAtMs = clock.nowMs()
     const metered = await metering.open({ context, plan: plan.ratePlan, holdNanoUsd: plan.holdNanoUsd })
     try {
       const request = { operation: '/chat/completions', body: plan.body, signal: context.signal } as const
       return { metered, routed: await router.send(plan.resolved.model, request) }
     } catch (error) {
-      await this.#release(context, metered)
+      const durationMs = clock.nowMs() - startedAtMs
+      await this.#release(context, metered, toUnchargedUsage(plan, { signal: context.signal, durationMs }))
       throw clientLeft(context) ?? error
     }
   }
 
-  async #release({ requestId }: RequestContext, metered: MeteredRequest): Promise<void> {
+  async #release({ requestId }: RequestContext, metered: MeteredRequest, usage?: UnchargedUsage): Promise<void> {
     try {
-      await metered.release()
+      await metered.release(usage)
     } catch (error) {
       // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
       this.#deps.log.error('hold could not be released', { requestId, error })

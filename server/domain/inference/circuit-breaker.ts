@@ -4,8 +4,12 @@ export interface BreakerOutcome {
   healthy: boolean
 }
 
+/** `half_open`: one call is under way as a probe. */
+export type CircuitState = 'closed' | 'open' | 'half_open'
+
 /** Stops calling a provider that failed several times in a row, and lets a single probe through after a pause. */
 export interface CircuitBreaker {
+  readonly state: CircuitState
   /** Runs the call, or resolves to undefined without running it while the circuit is open. What the call throws passes through uncounted. */
   run<T extends BreakerOutcome>(call: () => Promise<T>): Promise<T | undefined>
 }

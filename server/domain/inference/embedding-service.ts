@@ -2,6 +2,7 @@ import type { Caller, RequestContext } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { UnchargedUsage } from '../metering/hold.ts'
 import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import { parseInput } from '../validation.ts'
@@ -10,6 +11,7 @@ import { requireBody } from './chat/chat-request.ts'
 import { type EmbeddingAnswer, readEmbeddings } from './embeddings/embedding-answer.ts'
 import { assertDimensions, EmbeddingRequest } from './embeddings/embedding-request.ts'
 import { assertInputsFit } from './embeddings/input-limit.ts'
+import type { ModelDefinition } from './model-definition.ts'
 import { assertModelAllowed } from './model-privacy.ts'
 import type { ProviderRouter, RoutedResponse } from './provider-router.ts'
 import { readJsonAnswer } from './read-json-answer.ts'
@@ -89,7 +91,14 @@ export class EmbeddingService {
         },
       }
     } catch (error) {
-      await this.#release(context, metered)
+      await this.#release(context, metered, {
+        ...soldAs(model),
+        outcome: context.signal.aborted ? 'client_disconnected' : 'upstream_failed',
+        estimated: false,
+        upstreamId: null,
+        retries: 0,
+        durationMs: clock.nowMs() - startedAtMs,
+      })
       if (!context.signal.aborted) throw error
       throw new DomainError('unavailable', 'The client closed the request before its answer began')
     }
@@ -128,10 +137,7 @@ export class EmbeddingService {
     const { tokens, priced, estimated } = measure(plan, facts.answer.usage)
     await metered.settle(
       {
-        sku: model.id,
-        modelName: model.name ?? model.id,
-        modelType: 'LLM',
-        unitType: 'tokens',
+        ...soldAs(model),
         lines: priced.lines,
         outcome: 'completed',
         estimated,
@@ -144,14 +150,18 @@ export class EmbeddingService {
     return tokens
   }
 
-  async #release({ requestId }: RequestContext, metered: MeteredRequest): Promise<void> {
+  async #release({ requestId }: RequestContext, metered: MeteredRequest, usage: UnchargedUsage): Promise<void> {
     try {
-      await metered.release()
+      await metered.release(usage)
     } catch (error) {
       // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
       this.#deps.log.error('hold could not be released', { requestId, error })
     }
   }
+}
+
+function soldAs(model: ModelDefinition) {
+  return { sku: model.id, modelName: model.name ?? model.id, modelType: 'LLM', unitType: 'tokens' } as const
 }
 
 interface MeasuredInput {

@@ -23,11 +23,18 @@ const TokenPrices = {
   cache_write: Price.optional(),
 }
 
+export const IMAGE_QUALITIES = ['low', 'medium', 'high'] as const
+export type ImageQuality = (typeof IMAGE_QUALITIES)[number]
+
 /** Prices as `GET /models` publishes them: tokens per million, everything else per unit. */
 export const ModelPricing = z.looseObject({
   ...TokenPrices,
   extended: z.strictObject({ context_token_threshold: z.int().positive(), ...TokenPrices }).optional(),
   generation: Price.optional(),
+  /** By resolution, in place of `generation`. */
+  resolutions: z.record(z.string(), Price).optional(),
+  /** By resolution and quality, in place of both. */
+  quality: z.record(z.string(), z.partialRecord(z.enum(IMAGE_QUALITIES), Price)).optional(),
 })
 export type ModelPricing = z.output<typeof ModelPricing>
 

@@ -1,6 +1,8 @@
+import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { CircuitBreaker } from './circuit-breaker.ts'
+import { UpstreamRecord, type UpstreamSummary } from '../upstream-record.ts'
+import type { CircuitBreaker, CircuitState } from './circuit-breaker.ts'
 import type { ModelDefinition } from './model-definition.ts'
 import type { InferenceProvider, ProviderOperation, ProviderResponse } from './provider.ts'
 import { judgeRejection, judgeResponse, type ProviderFailure } from './provider-failure.ts'
@@ -38,7 +40,15 @@ type Attempt =
 interface ProviderRouterDeps {
   providers: ReadonlyMap<string, InferenceProvider>
   createBreaker: () => CircuitBreaker
+  clock: Clock
   log: Log
+}
+
+/** How a provider does, as this process sees it. */
+export interface ProviderHealth extends UpstreamSummary {
+  providerId: string
+  kind: InferenceProvider['kind']
+  circuit: CircuitState
 }
 
 /**
@@ -49,12 +59,26 @@ interface ProviderRouterDeps {
 export class ProviderRouter {
   readonly #providers: ReadonlyMap<string, InferenceProvider>
   readonly #breakers: ReadonlyMap<string, CircuitBreaker>
+  readonly #records: ReadonlyMap<string, UpstreamRecord>
+  readonly #clock: Clock
   readonly #log: Log
 
-  constructor({ providers, createBreaker, log }: ProviderRouterDeps) {
+  constructor({ providers, createBreaker, clock, log }: ProviderRouterDeps) {
     this.#providers = providers
     this.#breakers = new Map([...providers.keys()].map((id) => [id, createBreaker()]))
+    this.#records = new Map([...providers.keys()].map((id) => [id, new UpstreamRecord()]))
+    this.#clock = clock
     this.#log = log
+  }
+
+  /** Every provider, in the order of the configuration. */
+  health(): ProviderHealth[] {
+    return [...this.#providers.values()].flatMap(({ id, kind }) => {
+      const [breaker, record] = [this.#breakers.get(id), this.#records.get(id)]
+      return breaker === undefined || record === undefined
+        ? []
+        : [{ providerId: id, kind, circuit: breaker.state, ...record.summary() }]
+    })
   }
 
   /**
@@ -89,18 +113,27 @@ export class ProviderRouter {
 
   async #attempt({ provider, providerModel }: Candidate, { model, request }: Asked): Promise<Attempt> {
     const { operation, signal } = request
+    const record = this.#records.get(provider.id)
+    const startedMs = this.#clock.nowMs()
     let response: ProviderResponse
     try {
       response = await provider.send({ operation, body: { ...request.body, model: providerModel }, signal })
     } catch (error) {
       if (signal.aborted) throw error
       const failure = judgeRejection(error)
+      record?.failed(this.#clock.nowMs(), failure.error.code)
       return { healthy: failure.healthy, failure }
     }
     const stream = request.body['stream'] === true
     const failure = await judgeResponse(response, { stream, providerModel, modelId: model.id })
-    if (failure === undefined) return { healthy: true, response }
+    if (failure === undefined) {
+      record?.succeeded(startedMs, this.#clock.nowMs())
+      return { healthy: true, response }
+    }
     signal.throwIfAborted()
+    // A request that is itself at fault was answered well.
+    if (failure.failover) record?.failed(this.#clock.nowMs(), describe(failure))
+    else record?.succeeded(startedMs, this.#clock.nowMs())
     return { healthy: failure.healthy, failure }
   }
 
@@ -124,4 +157,8 @@ export class ProviderRouter {
 
 function routed(candidate: Candidate, response: ProviderResponse, retries: number): RoutedResponse {
   return { response, providerId: candidate.provider.id, retries }
+}
+
+function describe({ error, status }: ProviderFailure): string {
+  return status === undefined ? error.code : `${error.code} (status ${status})`
 }

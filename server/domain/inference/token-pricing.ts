@@ -1,5 +1,5 @@
 import type { UsageLine } from '../metering/hold.ts'
-import { parseUsdPerMillion, roundPicoToNano } from '../money.ts'
+import { formatPicoUsd, parseUsdPerMillion, roundPicoToNano } from '../money.ts'
 import type { ModelPricing } from './model-definition.ts'
 
 /** Tokens of one request; cached and cache-writing tokens are part of the prompt. */
@@ -18,13 +18,21 @@ export interface PricedUsage {
   amountNanoUsd: bigint
 }
 
-/** Pico-USD per token, which is the same number as micro-USD per million tokens. */
-interface TokenRates {
-  input: bigint
-  output: bigint
-  cacheRead: bigint
-  cacheWrite: bigint
+/** The price of one token, and the same as receipts write it. */
+interface TokenRate {
+  /** The same number as micro-USD per million tokens. */
+  picoUsd: bigint
+  usd: string
 }
+
+interface TokenRates {
+  input: TokenRate
+  output: TokenRate
+  cacheRead: TokenRate
+  cacheWrite: TokenRate
+}
+
+const FREE = toRate(0n)
 
 /**
  * Exact prices of a model's tokens. Rates are whole pico-USD; a request is multiplied first and rounded once, half up.
@@ -35,8 +43,7 @@ export class TokenPricing {
   readonly #extended: { threshold: number; rates: TokenRates } | undefined
 
   constructor(pricing: ModelPricing) {
-    const free = { input: 0n, output: 0n, cacheRead: 0n, cacheWrite: 0n }
-    this.#base = readRates(pricing, free)
+    this.#base = readRates(pricing, { input: FREE, output: FREE, cacheRead: FREE, cacheWrite: FREE })
     const { extended } = pricing
     if (extended === undefined) return
     this.#extended = { threshold: extended.context_token_threshold, rates: readRates(extended, this.#base) }
@@ -56,8 +63,8 @@ export class TokenPricing {
   /** The most that such a request can cost, rounded up: a prompt may turn out to be written to the cache, at a higher rate. */
   worstCaseNanoUsd({ promptTokens, completionTokens }: { promptTokens: number; completionTokens: number }): bigint {
     const worst = (rates: TokenRates): bigint =>
-      BigInt(promptTokens) * max(rates.input, rates.cacheRead, rates.cacheWrite) +
-      BigInt(completionTokens) * rates.output
+      BigInt(promptTokens) * max(rates.input.picoUsd, rates.cacheRead.picoUsd, rates.cacheWrite.picoUsd) +
+      BigInt(completionTokens) * rates.output.picoUsd
     // Below the threshold by our count may be above it by the provider's only within the margin that `promptTokens` holds.
     const picoUsd = max(worst(this.#base), worst(this.#ratesFor(promptTokens)))
     return (picoUsd + 999n) / 1_000n
@@ -65,7 +72,7 @@ export class TokenPricing {
 
   /** Whether no length of an answer costs anything. */
   get outputIsFree(): boolean {
-    return this.#base.output === 0n && (this.#extended?.rates.output ?? 0n) === 0n
+    return this.#base.output.picoUsd === 0n && (this.#extended?.rates.output.picoUsd ?? 0n) === 0n
   }
 
   #ratesFor(promptTokens: number): TokenRates {
@@ -75,15 +82,15 @@ export class TokenPricing {
 }
 
 /** Each line gets the difference of two rounded running totals, so that no rounding is lost between them. */
-function addUp(parts: readonly { type: string; units: number; rate: bigint }[]): PricedUsage {
+function addUp(parts: readonly { type: string; units: number; rate: TokenRate }[]): PricedUsage {
   const lines: UsageLine[] = []
   let totalPicoUsd = 0n
   let totalNanoUsd = 0n
   for (const { type, units, rate } of parts) {
     if (units <= 0) continue
-    totalPicoUsd += BigInt(units) * rate
+    totalPicoUsd += BigInt(units) * rate.picoUsd
     const roundedNanoUsd = roundPicoToNano(totalPicoUsd)
-    lines.push({ type, units, amountNanoUsd: roundedNanoUsd - totalNanoUsd })
+    lines.push({ type, units, amountNanoUsd: roundedNanoUsd - totalNanoUsd, unitPriceUsd: rate.usd })
     totalNanoUsd = roundedNanoUsd
   }
   return { lines, amountNanoUsd: totalNanoUsd }
@@ -93,8 +100,10 @@ function readRates(
   pricing: Pick<ModelPricing, 'input' | 'output' | 'cache_input' | 'cache_write'>,
   fallback: TokenRates,
 ): TokenRates {
-  const rate = (price: { usd: number } | undefined): bigint | undefined =>
-    price === undefined ? undefined : parseUsdPerMillion(price.usd)
+  const rate = (price: { usd: number } | undefined): TokenRate | undefined => {
+    const picoUsd = price === undefined ? undefined : parseUsdPerMillion(price.usd)
+    return picoUsd === undefined ? undefined : toRate(picoUsd)
+  }
   const input = rate(pricing.input) ?? fallback.input
   return {
     input,
@@ -102,6 +111,10 @@ function readRates(
     cacheRead: rate(pricing.cache_input) ?? input,
     cacheWrite: rate(pricing.cache_write) ?? input,
   }
+}
+
+function toRate(picoUsd: bigint): TokenRate {
+  return { picoUsd, usd: formatPicoUsd(picoUsd) }
 }
 
 function max(...amounts: readonly bigint[]): bigint {

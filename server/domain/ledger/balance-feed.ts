@@ -1,52 +1,41 @@
 import type { Log } from '../log.ts'
-import type { PubSub } from '../pub-sub.ts'
+import type { AccountChanges } from './account-changes.ts'
 import type { AccountBalances } from './ledger.ts'
 import type { LedgerRepository } from './ledger-repository.ts'
 
-const CHANNEL = 'balances'
-/** Changes within one interval travel together: a watcher hears of a commit within two intervals and a read. */
+/** A watcher hears of a commit within this, the interval of the changes and a read. */
 const COALESCE_MS = 50
+/** How soon what could not be read is read again. */
+const RETRY_MS = 1_000
 
 type Watcher = (balances: AccountBalances) => void
 
 /**
- * Tells watchers of an account's balance that it changed, across processes. Only the account's id travels; the value is
- * read from the database, once per interval for all watched accounts, so what a watcher sees was committed.
+ * Tells watchers of an account's balance that it changed, across processes. The value is read from the database, once
+ * per interval for all watched accounts, so what a watcher sees was committed.
  */
 export class BalanceFeed {
-  readonly #pubSub: PubSub
+  readonly #changes: AccountChanges
   readonly #ledger: LedgerRepository
   readonly #log: Log
-  readonly #changed = new Set<string>()
   readonly #stale = new Set<string>()
   readonly #watchers = new Map<string, Set<Watcher>>()
-  #publishTimer: NodeJS.Timeout | undefined
   #readTimer: NodeJS.Timeout | undefined
-  #unsubscribe: (() => Promise<void>) | undefined
 
-  constructor(deps: { pubSub: PubSub; ledger: LedgerRepository; log: Log }) {
-    this.#pubSub = deps.pubSub
+  constructor(deps: { changes: AccountChanges; ledger: LedgerRepository; log: Log }) {
+    this.#changes = deps.changes
     this.#ledger = deps.ledger
     this.#log = deps.log
-  }
-
-  async start(): Promise<void> {
-    this.#unsubscribe = await this.#pubSub.subscribe(CHANNEL, (message) => {
-      for (const accountId of message.split(',')) {
+    deps.changes.listen((accountIds) => {
+      for (const accountId of accountIds ?? this.#watchers.keys())
         if (this.#watchers.has(accountId)) this.#stale.add(accountId)
-      }
-      if (this.#stale.size > 0) this.#readTimer ??= setTimeout(() => void this.#deliver(), COALESCE_MS)
+      this.#schedule(COALESCE_MS)
     })
   }
 
   /** To be called after a commit that moved the account's balance or held amount. */
   changed(accountId: string): void {
-    this.#changed.add(accountId)
-    this.#publishTimer ??= setTimeout(() => {
-      this.#publishTimer = undefined
-      this.#pubSub.publish(CHANNEL, [...this.#changed].join(','))
-      this.#changed.clear()
-    }, COALESCE_MS)
+    this.#changes.changed(accountId)
   }
 
   /**
@@ -78,10 +67,12 @@ export class BalanceFeed {
     }
   }
 
-  async stop(): Promise<void> {
-    clearTimeout(this.#publishTimer)
+  stop(): void {
     clearTimeout(this.#readTimer)
-    await this.#unsubscribe?.()
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#stale.size > 0) this.#readTimer ??= setTimeout(() => void this.#deliver(), delayMs)
   }
 
   async #deliver(): Promise<void> {
@@ -96,7 +87,9 @@ export class BalanceFeed {
         for (const watcher of this.#watchers.get(accountId) ?? []) watcher(value)
       }
     } catch (error) {
-      this.#log.warn('balances could not be read for their watchers; the next change reads them again', { error })
+      for (const accountId of accountIds) if (this.#watchers.has(accountId)) this.#stale.add(accountId)
+      this.#schedule(RETRY_MS)
+      this.#log.warn('balances could not be read for their watchers; they are read again', { error })
     }
   }
 

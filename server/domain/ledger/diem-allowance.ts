@@ -44,23 +44,31 @@ export class DiemAllowance {
     this.#postedDay.set(accountId, day)
   }
 
+  /** What of the instant's UTC day was granted so far, in nano-DIEM. */
+  async grantedToday(accountId: string): Promise<bigint> {
+    return this.#ledger.allowanceSince(accountId, utcMidnight(this.#clock.now()))
+  }
+
   /** After a change of stake: an increase counts today already, a decrease from the next day on. */
   async stakeChanged(accountId: string): Promise<void> {
+    await this.#ledger.inTransaction((ledger) => this.grantRise(ledger, accountId))
+  }
+
+  /** The same within the transaction that stored the change, so that no crash can part the two. */
+  async grantRise(ledger: LedgerTransaction, accountId: string): Promise<void> {
     const today = this.#clock.now()
-    await this.#ledger.inTransaction(async (ledger) => {
-      await ledger.createBalance(accountId, 'diem')
-      await this.#startDay(ledger, accountId, utcDay(today))
-      const balance = await ledger.lockBalance(accountId, 'diem')
-      if (balance === undefined) return
-      // Compared with what today was granted already, so that two changes at once cannot grant one increase twice.
-      const amountNano =
-        (await ledger.stakeOf(accountId)) - (await ledger.allowanceSince(accountId, utcMidnight(today)))
-      if (amountNano > 0n) await this.#post(ledger, balance, { kind: 'diem_allowance', amountNano, reference: null })
-    })
+    await ledger.createBalance(accountId, 'diem')
+    await this.#startDay(ledger, accountId, utcDay(today))
+    const balance = await ledger.lockBalance(accountId, 'diem')
+    if (balance === undefined) return
+    // Compared with what today was granted already, so that two changes at once cannot grant one increase twice.
+    const stakeNano = await ledger.stakeOf(accountId, utcDay(today))
+    const amountNano = stakeNano - (await ledger.allowanceSince(accountId, utcMidnight(today)))
+    if (amountNano > 0n) await this.#post(ledger, balance, { kind: 'diem_allowance', amountNano, reference: null })
   }
 
   /** What a hold of an earlier day did not use belongs to that day and expires with it. */
-  async expireRest(hold: Hold, restNano: bigint): Promise<void> {
+  async expireRest(hold: Pick<Hold, 'accountId' | 'requestId' | 'admittedAt'>, restNano: bigint): Promise<void> {
     if (utcDay(hold.admittedAt) === utcDay(this.#clock.now())) return
     await this.#ledger.inTransaction(async (ledger) => {
       const balance = await ledger.lockBalance(hold.accountId, 'diem')
@@ -75,7 +83,7 @@ export class DiemAllowance {
     const balance = await ledger.lockBalance(accountId, 'diem')
     if (balance === undefined || (balance.epoch_day !== null && balance.epoch_day >= day)) return
     await this.#expire(ledger, balance, { upToNano: balance.balance_nano, reference: `diem-expiry:${day}` })
-    const amountNano = await ledger.stakeOf(accountId)
+    const amountNano = await ledger.stakeOf(accountId, day)
     const reference = `diem-allowance:${day}`
     if (amountNano > 0n) await this.#post(ledger, balance, { kind: 'diem_allowance', amountNano, reference })
     await ledger.setEpochDay(accountId, day)

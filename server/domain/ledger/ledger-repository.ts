@@ -58,20 +58,48 @@ export class LedgerRepository {
     return row?.epoch_day
   }
 
-  /** One currency's transfers below `beforeSequence`, newest first: a backward scan of the primary key. */
+  /** DIEM allowance posted from `since` on. */
+  allowanceSince(accountId: string, since: Date): Promise<bigint> {
+    return allowanceSince(this.#db, accountId, since)
+  }
+
+  /**
+   * Up to `limit` transfers of each currency below the sequences that were reached, newest first: a backward scan of the
+   * primary key for each, in one statement.
+   */
   async listTransfers(
     accountId: string,
-    currency: Currency,
-    page: { limit: number; beforeSequence: bigint | null },
+    page: { limit: number; beforeSequences: Record<Currency, bigint | null> },
   ): Promise<LedgerTransfer[]> {
-    let query = this.#db
+    const ofCurrency = (currency: Currency) => {
+      const query = this.#db
+        .selectFrom('ledger_transfers')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('currency', '=', currency)
+        .orderBy('sequence', 'desc')
+        .limit(page.limit)
+      const before = page.beforeSequences[currency]
+      return before === null ? query : query.where('sequence', '<', before)
+    }
+    const rows = await this.#db
+      .selectFrom(ofCurrency('usd').as('usd'))
+      .selectAll()
+      .unionAll(this.#db.selectFrom(ofCurrency('diem').as('diem')).selectAll())
+      .execute()
+    return rows.map(toLedgerTransfer)
+  }
+
+  /** The charges of requests, by request; ids as the database has them. */
+  async findCharges(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
+    const rows = await this.#db
       .selectFrom('ledger_transfers')
       .selectAll()
       .where('account_id', '=', accountId)
-      .where('currency', '=', currency)
-    if (page.beforeSequence !== null) query = query.where('sequence', '<', page.beforeSequence)
-    const rows = await query.orderBy('sequence', 'desc').limit(page.limit).execute()
-    return rows.map(toLedgerTransfer)
+      .where('request_id', 'in', requestIds)
+      .where('kind', '=', 'charge')
+      .execute()
+    return new Map(rows.map((row) => [row.request_id ?? '', toLedgerTransfer(row)]))
   }
 }
 
@@ -101,13 +129,21 @@ export class LedgerTransaction {
       .execute()
   }
 
-  async stakeOf(accountId: string): Promise<bigint> {
+  /** The DIEM of a day: what the operator set, and what the account's wallets had staked when the day began. */
+  async stakeOf(accountId: string, day: string): Promise<bigint> {
     const row = await this.#trx
       .selectFrom('accounts')
-      .select('stake_diem_nano')
+      .select(({ selectFrom }) => [
+        'stake_diem_nano',
+        selectFrom('wallet_stakes')
+          .select(({ fn }) => fn.sum<string | null>('stake_nano').as('total'))
+          .whereRef('wallet_stakes.account_id', '=', 'accounts.account_id')
+          .where('day', '=', day)
+          .as('of_wallets'),
+      ])
       .where('account_id', '=', accountId)
       .executeTakeFirst()
-    return row?.stake_diem_nano ?? 0n
+    return row === undefined ? 0n : row.stake_diem_nano + BigInt(row.of_wallets ?? 0)
   }
 
   async findByReference(accountId: string, reference: string): Promise<LedgerTransfer | undefined> {
@@ -121,16 +157,8 @@ export class LedgerTransaction {
   }
 
   /** DIEM allowance posted from `since` on. */
-  async allowanceSince(accountId: string, since: Date): Promise<bigint> {
-    const row = await this.#trx
-      .selectFrom('ledger_transfers')
-      .select(({ fn }) => fn.sum<string | null>('amount_nano').as('total'))
-      .where('account_id', '=', accountId)
-      .where('currency', '=', 'diem')
-      .where('kind', '=', 'diem_allowance')
-      .where('created_at', '>=', since)
-      .executeTakeFirst()
-    return BigInt(row?.total ?? 0)
+  allowanceSince(accountId: string, since: Date): Promise<bigint> {
+    return allowanceSince(this.#trx, accountId, since)
   }
 
   async setEpochDay(accountId: string, day: string): Promise<void> {
@@ -177,7 +205,19 @@ export class LedgerTransaction {
   }
 }
 
-function toLedgerTransfer(row: LedgerTransferRow): LedgerTransfer {
+async function allowanceSince(db: Kysely<Database>, accountId: string, since: Date): Promise<bigint> {
+  const row = await db
+    .selectFrom('ledger_transfers')
+    .select(({ fn }) => fn.sum<string | null>('amount_nano').as('total'))
+    .where('account_id', '=', accountId)
+    .where('currency', '=', 'diem')
+    .where('kind', '=', 'diem_allowance')
+    .where('created_at', '>=', since)
+    .executeTakeFirst()
+  return BigInt(row?.total ?? 0)
+}
+
+export function toLedgerTransfer(row: LedgerTransferRow): LedgerTransfer {
   return {
     id: row.transfer_id,
     accountId: row.account_id,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Clock } from '../clock.ts'
+import { type Clock, nextUtcMidnight } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import type { IdSource } from '../ids.ts'
-import type { Currency } from '../money.ts'
-import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
+import { dashed, type IdSource } from '../ids.ts'
+import { type Currency, formatUsd } from '../money.ts'
+import { CursorNumber, decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
 import type { BalanceFeed } from './balance-feed.ts'
 import type { DiemAllowance } from './diem-allowance.ts'
 import type { AccountBalances, Balance, LedgerTransfer } from './ledger.ts'
@@ -11,7 +11,9 @@ import type { LedgerRepository } from './ledger-repository.ts'
 import type { Verification, VerifyRepository } from './verify-repository.ts'
 
 /** Sequences below which the next page continues; an empty string is a currency not reached yet. */
-const LedgerCursor = z.tuple([z.string().regex(/^\d*$/), z.string().regex(/^\d*$/)])
+/** Of each currency the posting that was given last; empty where none was yet. */
+const Position = CursorNumber.or(z.literal(''))
+const LedgerCursor = z.tuple([Position, Position])
 
 export interface GrantInput {
   accountId: string
@@ -44,9 +46,17 @@ export class LedgerService {
     return (await this.#deps.ledger.balancesOf([accountId])).get(accountId) ?? []
   }
 
+  /** The account's DIEM of the current UTC day as it was granted, whatever is left of it, and when the next day begins. */
+  async diemEpoch(accountId: string): Promise<{ allocationNano: bigint; endsAt: Date }> {
+    const { diemAllowance, clock } = this.#deps
+    const now = clock.now()
+    await diemAllowance.ensure(accountId, now)
+    return { allocationNano: await diemAllowance.grantedToday(accountId), endsAt: nextUtcMidnight(now) }
+  }
+
   /**
    * Adds (or, negative, takes) USD by an operator's word. Fails with `not_found` for an unknown account and `conflict`
-   * when less than the amount is free.
+   * when less than the amount is free, or when the reference stands for another posting.
    */
   async grant({ accountId, amountNanoUsd, reason, reference }: GrantInput): Promise<LedgerTransfer> {
     if (amountNanoUsd === 0n)
@@ -55,7 +65,7 @@ export class LedgerService {
       const balance = await ledger.lockBalance(accountId, 'usd')
       if (balance === undefined) throw new DomainError('not_found', 'No such account')
       const before = reference === undefined ? undefined : await ledger.findByReference(accountId, reference)
-      if (before !== undefined) return before
+      if (before !== undefined) return assertRepeats(before, amountNanoUsd)
       if (balance.balance_nano - balance.held_nano + amountNanoUsd < 0n) {
         throw new DomainError('conflict', 'The account has less free balance than the correction takes')
       }
@@ -73,6 +83,11 @@ export class LedgerService {
     return transfer
   }
 
+  /** Gives the account a DIEM balance of the current day, though it may have no stake. */
+  async openDiem(accountId: string): Promise<void> {
+    await this.#deps.diemAllowance.stakeChanged(accountId)
+  }
+
   /** To be called after the account's stake was changed. */
   async stakeChanged(accountId: string): Promise<void> {
     await this.#deps.diemAllowance.stakeChanged(accountId)
@@ -84,14 +99,13 @@ export class LedgerService {
     const scope = { list: 'ledger', accountId }
     const [usd, diem] = page.after ? decodeCursor(scope, LedgerCursor, page.after) : (['', ''] as const)
     const reached: Record<Currency, string> = { usd, diem }
-    const read = (currency: Currency): Promise<LedgerTransfer[]> =>
-      this.#deps.ledger.listTransfers(accountId, currency, {
-        limit: page.first + 1,
-        beforeSequence: reached[currency] === '' ? null : BigInt(reached[currency]),
-      })
-    const rows = (await Promise.all([read('usd'), read('diem')]))
-      .flat()
-      .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || Number(b.sequence - a.sequence))
+    const transfers = await this.#deps.ledger.listTransfers(accountId, {
+      limit: page.first + 1,
+      beforeSequences: { usd: toSequence(usd), diem: toSequence(diem) },
+    })
+    const rows = transfers.toSorted(
+      (a, b) => b.createdAt.getTime() - a.createdAt.getTime() || Number(b.sequence - a.sequence),
+    )
     return toPage(rows.slice(0, page.first + 1), page.first, {
       scope,
       keyOf: (transfer) => {
@@ -99,6 +113,12 @@ export class LedgerService {
         return [reached.usd, reached.diem]
       },
     })
+  }
+
+  /** What requests were charged, by request id; a request that cost nothing has no transfer. */
+  async chargesOf(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
+    const charges = await this.#deps.ledger.findCharges(accountId, requestIds.map(dashed))
+    return new Map([...charges.values()].map((transfer) => [transfer.requestId ?? '', transfer]))
   }
 
   /** The account's balances now and after every change, coalesced; ends when `signal` aborts. */
@@ -111,4 +131,15 @@ export class LedgerService {
   verify(): Promise<Verification> {
     return this.#deps.verification.verify()
   }
+}
+
+function toSequence(text: string): bigint | null {
+  return text === '' ? null : BigInt(text)
+}
+
+/** A reference is there to make repeats harmless; one that is used twice by mistake must not swallow the second posting. */
+function assertRepeats(before: LedgerTransfer, amountNanoUsd: bigint): LedgerTransfer {
+  if (before.amountNanoUsd === amountNanoUsd) return before
+  const message = `The reference ${before.reference} stands for a ${before.kind} of ${formatUsd(before.amountNanoUsd)} USD; use another one`
+  throw new DomainError('conflict', message, { field: 'reference' })
 }

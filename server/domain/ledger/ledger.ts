@@ -8,6 +8,7 @@ export type LedgerTransferKind =
   | 'refund'
   | 'diem_allowance'
   | 'diem_expiry'
+  | 'transfer'
 
 /** One posting between the customer and the platform; `amountNanoUsd` is signed from the customer's side. */
 export interface LedgerTransfer {

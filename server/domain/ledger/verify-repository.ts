@@ -26,6 +26,22 @@ const VIOLATIONS_MAX = 10
 /** What `customer` gains or loses by a transfer. */
 const SIGNED = sql`case credit_account when 'customer' then amount_nano else -amount_nano end`
 
+/** What was charged, by events and, where these are no longer kept, by their sums. */
+const EVENTS_OF_ALL_TIME = sql`select account_id, key_id, currency, charge_nano from usage_events
+  union all select account_id, key_id, currency, charge_nano from usage_expired`
+
+/** Sums of one grain of a roll-up, named by `place`, beside those of the days they are made of. */
+const rolledUp = (place: string, grain: RawBuilder<unknown>, days: RawBuilder<unknown>) =>
+  sql`select ${sql.lit(place)} || coalesce(d.account_id, r.account_id) || ' ' || coalesce(d.currency, r.currency) as place
+    from (select account_id, currency, sum(amount_nano) as amount, sum(units) as units, sum(line_requests) as lines
+      from usage_daily ${days} group by 1, 2) d
+    full join (select account_id, currency, sum(amount_nano) as amount, sum(units) as units, sum(line_requests) as lines
+      from ${grain} group by 1, 2) r using (account_id, currency)
+    where (d.amount, d.units, d.lines) is distinct from (r.amount, r.units, r.lines)`
+
+/** The first day whose hours are kept; they are dropped by months. */
+const FIRST_DAY_OF_HOURS = sql`(select (min(hour) at time zone 'UTC')::date from usage_hourly)`
+
 /** Invariants of the money path. I8, real-time order, needs a client's history and is proven by tests. */
 const INVARIANTS: readonly Invariant[] = [
   {
@@ -89,17 +105,54 @@ const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I9',
-    description: 'usage events, daily roll-ups, key periods and ledger charges add up to the same amount',
+    description:
+      'usage events, those no longer kept included, daily roll-ups, key periods and ledger charges add up to the same amount',
     violations: sql`select coalesce(l.account_id, u.account_id, d.account_id) || ' ' || coalesce(l.currency, u.currency, d.currency) as place
       from (select account_id, currency, sum(amount_nano) as total from ledger_transfers where kind = 'charge' group by 1, 2) l
-      full join (select account_id, currency, sum(charge_nano) as total from usage_events group by 1, 2) u using (account_id, currency)
+      full join (select account_id, currency, sum(charge_nano) as total from (${EVENTS_OF_ALL_TIME}) e group by 1, 2) u using (account_id, currency)
       full join (select account_id, currency, sum(amount_nano) as total from usage_daily group by 1, 2) d using (account_id, currency)
       where coalesce(l.total, 0) <> coalesce(u.total, 0) or coalesce(l.total, 0) <> coalesce(d.total, 0)
       union all
       select k.key_id || ' ' || k.currency from key_spend k
-      left join (select account_id, key_id, currency, sum(charge_nano) as total from usage_events group by 1, 2, 3) u
+      left join (select account_id, key_id, currency, sum(charge_nano) as total from (${EVENTS_OF_ALL_TIME}) e group by 1, 2, 3) u
         using (account_id, key_id, currency)
       where k.lifetime_nano <> coalesce(u.total, 0)`,
+  },
+  {
+    id: 'I10',
+    description:
+      'each credited payment is one top-up of its amount on the account of its payer, and each top-up one such payment',
+    violations: sql`select coalesce('payment ' || p.payment_id, 'transfer ' || t.transfer_id) as place
+      from (select * from payments where state = 'credited') p
+      full join (select * from ledger_transfers where kind = 'top_up') t
+        on t.account_id = p.account_id and t.reference = 'payment:' || p.payment_id
+      where p.payment_id is null or t.transfer_id is null or t.currency <> 'usd' or t.credit_account <> 'customer'
+        or t.amount_nano <> p.amount_atomic * 1000 or t.balance_after_nano <> p.balance_after_nano`,
+  },
+  {
+    id: 'I11',
+    description: 'what is moved between accounts leaves one and reaches another',
+    violations: sql`select reference || ' ' || currency as place from ledger_transfers
+      where kind = 'transfer' group by reference, currency
+      having count(*) <> 2 or count(distinct account_id) <> 2 or sum(${SIGNED}) <> 0`,
+  },
+  {
+    id: 'I12',
+    description: 'sums of usage by model, by key and by hour are those of its days',
+    violations: sql.join(
+      [
+        rolledUp('model ', sql`usage_daily_totals where grain = 'model'`, sql``),
+        rolledUp('key ', sql`usage_daily_totals where grain = 'key'`, sql``),
+        ...['model', 'key', 'all'].map((grain) =>
+          rolledUp(
+            `hours of ${grain} `,
+            sql`usage_hourly where grain = ${sql.lit(grain)}`,
+            sql`where day >= ${FIRST_DAY_OF_HOURS}`,
+          ),
+        ),
+      ],
+      sql` union all `,
+    ),
   },
 ]
 

@@ -1,7 +1,7 @@
 import { utcDay, utcInstant } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { RateGrant } from '../rate-limits/rate-plan.ts'
-import type { Hold, Receipt, Usage, UsageLine } from './hold.ts'
+import type { Hold, Receipt, UnchargedUsage, Usage, UsageLine } from './hold.ts'
 import type { SettleItem, SettleResult } from './hold-repository.ts'
 import type { MeteredRequest } from './metered-request.ts'
 
@@ -23,6 +23,7 @@ export interface HeldRequestPorts {
 export class HeldRequest implements MeteredRequest {
   readonly hold: Hold
   readonly grant: RateGrant
+  receipt: Receipt | null = null
   readonly #ports: HeldRequestPorts
   #end: Promise<Receipt> | undefined
 
@@ -44,28 +45,36 @@ export class HeldRequest implements MeteredRequest {
     return this.#end
   }
 
-  async release(): Promise<void> {
-    this.#end ??= this.#finishOnce({ ...this.#item(), charge_nano: '0', sku: null }, { tokens: 0, credits: 0 })
+  async release(usage?: UnchargedUsage): Promise<void> {
+    this.#end ??= this.#finishOnce(this.#releaseItem(usage), { tokens: 0, credits: 0 })
     await this.#end
   }
 
   #settle(usage: Usage, used: { tokens?: number; credits?: number }): Promise<Receipt> {
+    return this.#finishOnce(this.#usageItem(usage), used)
+  }
+
+  #releaseItem(usage: UnchargedUsage | undefined): SettleItem {
+    if (usage === undefined) return { ...this.#item(), charge_nano: '0', sku: null }
+    return this.#usageItem({ ...usage, lines: [] })
+  }
+
+  #usageItem(usage: Usage): SettleItem {
     const lines = fitLines(usage.lines, this.hold.amountNanoUsd)
-    const item: SettleItem = {
+    return {
       ...this.#item(),
       charge_nano: sumOf(lines).toString(),
       sku: usage.sku,
       model_name: usage.modelName,
       model_type: usage.modelType,
       unit_type: usage.unitType,
-      lines: lines.map((line) => ({ type: line.type, units: line.units, amount: line.amountNanoUsd.toString() })),
+      lines: lines.map(toItemLine),
       outcome: usage.outcome,
       estimated: usage.estimated,
       upstream_id: usage.upstreamId,
       retries: usage.retries,
       duration_ms: Math.max(0, Math.round(usage.durationMs)),
     }
-    return this.#finishOnce(item, used)
   }
 
   async #finishOnce(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
@@ -80,7 +89,7 @@ export class HeldRequest implements MeteredRequest {
   async #finish(item: SettleItem): Promise<Receipt> {
     const result = await this.#write(item)
     // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
-    if (result.outcome === 'lost' && item.sku !== null) {
+    if (result.outcome === 'lost' && item.lines !== undefined && item.lines.length > 0) {
       throw new DomainError(
         'unavailable',
         'The request lost its reservation before it ended and was not charged; send it again',
@@ -92,12 +101,13 @@ export class HeldRequest implements MeteredRequest {
       // The charge is durable; a rest that stays by a failure expires with the next allowance.
       await this.#ports.expireRest(this.hold, restNano).catch(() => undefined)
     }
-    return {
+    this.receipt = {
       chargedNanoUsd: result.chargedNano,
       currency: this.hold.currency,
       balanceAfterNano: result.balanceAfterNano,
       settledNow: result.outcome === 'settled',
     }
+    return this.receipt
   }
 
   async #write(item: SettleItem): Promise<SettleResult> {
@@ -123,6 +133,11 @@ export class HeldRequest implements MeteredRequest {
       settled_at: utcInstant(this.#ports.now()),
     }
   }
+}
+
+function toItemLine({ type, units, amountNanoUsd, unitPriceUsd }: UsageLine): NonNullable<SettleItem['lines']>[number] {
+  const line = { type, units, amount: amountNanoUsd.toString() }
+  return unitPriceUsd === undefined ? line : { ...line, price: unitPriceUsd }
 }
 
 function sumOf(lines: readonly UsageLine[]): bigint {

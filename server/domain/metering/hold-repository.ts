@@ -36,7 +36,7 @@ export interface SettleItem {
   model_name?: string
   model_type?: string | null
   unit_type?: string
-  lines?: { type: string; units: number; amount: string }[]
+  lines?: { type: string; units: number; amount: string; price?: string }[]
   outcome?: string
   estimated?: boolean
   upstream_id?: string | null
@@ -72,6 +72,13 @@ interface ExchangeRow {
 
 function toJson(items: readonly MoneyItem[]): string {
   return JSON.stringify(items.map(({ item }) => item))
+}
+
+/** A hold whose process is gone. */
+export interface AbandonedHold {
+  release: SettleItem
+  amountNano: bigint
+  admittedAt: Date
 }
 
 /** The database side of the money path; every method is one call and one transaction. */
@@ -142,15 +149,26 @@ export class HoldRepository {
   }
 
   /** Open holds whose process has not renewed its lease for `staleSeconds`, oldest first. */
-  async listAbandoned(staleSeconds: number, limit: number): Promise<SettleItem[]> {
-    const { rows } = await sql<{ account_id: string; request_id: string; currency: Currency; day: string }>`
-      select h.account_id, h.request_id, h.currency, h.day from holds h
+  async listAbandoned(staleSeconds: number, limit: number): Promise<AbandonedHold[]> {
+    const { rows } = await sql<{
+      account_id: string
+      request_id: string
+      currency: Currency
+      day: string
+      amount_nano: bigint
+      admitted_at: Date
+    }>`
+      select h.account_id, h.request_id, h.currency, h.day, h.amount_nano, h.admitted_at from holds h
       where not exists (
         select 1 from processes p
         where p.process_id = h.process_id and p.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
       )
       order by h.admitted_at limit ${limit}`.execute(this.#db)
-    return rows.map((row) => ({ ...row, charge_nano: '0', transfer_id: row.request_id, sku: null }))
+    return rows.map(({ amount_nano: amountNano, admitted_at: admittedAt, ...row }) => ({
+      release: { ...row, charge_nano: '0', transfer_id: row.request_id, sku: null },
+      amountNano,
+      admittedAt,
+    }))
   }
 
   /** Forgets processes that are gone and hold nothing any more. */

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts'
-import type { HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
+import type { DiemAllowance } from '../ledger/diem-allowance.ts'
+import type { AbandonedHold, HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
 
 const HEARTBEAT_SECONDS = 10
 /** A process whose lease is older is dead to the others. */
@@ -12,6 +13,8 @@ export interface HoldSweeperDependencies {
   settle: (item: SettleItem) => Promise<SettleResult>
   /** Frees this process's own holds whose settlement failed. */
   releaseUnsettled: () => Promise<void>
+  /** DIEM of an earlier day that a release gave back. */
+  expireRest: DiemAllowance['expireRest']
   /** An account's balance changed by a release. */
   released: (accountId: string) => void
   processId: string
@@ -42,8 +45,7 @@ export class HoldSweeper {
     let released = 0
     for (;;) {
       const abandoned = await this.#deps.holds.listAbandoned(staleSeconds, SWEEP_ITEMS_MAX)
-      await Promise.all(abandoned.map((item) => this.#deps.settle(item)))
-      for (const item of abandoned) this.#deps.released(item.account_id)
+      await Promise.all(abandoned.map((hold) => this.#release(hold)))
       released += abandoned.length
       if (abandoned.length < SWEEP_ITEMS_MAX) break
     }
@@ -55,6 +57,15 @@ export class HoldSweeper {
   async stop(): Promise<void> {
     for (const timer of this.#timers.splice(0)) clearInterval(timer)
     await this.#deps.holds.endProcess(this.#deps.processId)
+  }
+
+  async #release({ release, amountNano, admittedAt }: AbandonedHold): Promise<void> {
+    const { settle, expireRest, released } = this.#deps
+    const { outcome } = await settle(release)
+    const { account_id: accountId, request_id: requestId, currency } = release
+    // A process that was thought dead may have settled it meanwhile.
+    if (currency === 'diem' && outcome === 'settled') await expireRest({ accountId, requestId, admittedAt }, amountNano)
+    released(accountId)
   }
 
   #every(seconds: number, task: () => Promise<unknown>): void {

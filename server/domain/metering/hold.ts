@@ -35,6 +35,8 @@ export interface UsageLine {
   type: string
   units: number
   amountNanoUsd: bigint
+  /** USD for one unit, an exact decimal, where the line has one price; for the receipt, since catalogues change. */
+  unitPriceUsd?: string
 }
 
 /** What a request used and costs: written with the charge, in one transaction. */
@@ -52,6 +54,9 @@ export interface Usage {
   retries: number
   durationMs: number
 }
+
+/** A request that was admitted and costs nothing, since it failed: what the request log shows of it. */
+export type UnchargedUsage = Omit<Usage, 'lines'>
 
 /** What settling `usage` charges: never more than its hold. */
 export function chargeOf(usage: Pick<Usage, 'lines'>, heldNanoUsd: bigint): bigint {

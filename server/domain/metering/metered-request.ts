@@ -1,6 +1,6 @@
 import type { RequestContext } from '../auth/caller.ts'
 import type { RateGrant, RatePlan } from '../rate-limits/rate-plan.ts'
-import type { Hold, Receipt, Usage } from './hold.ts'
+import type { Hold, Receipt, UnchargedUsage, Usage } from './hold.ts'
 
 export interface AdmissionRequest {
   context: RequestContext
@@ -16,12 +16,17 @@ export interface AdmissionRequest {
 export interface MeteredRequest {
   readonly hold: Hold
   readonly grant: RateGrant
+  /** Null until the charge is durable. */
+  readonly receipt: Receipt | null
   /** Grows the hold; false when the balance or the key's limit does not cover the growth. */
   extend(byNanoUsd: bigint): Promise<boolean>
   /** Charges the sum of the lines (never more than the hold), frees the rest and writes the usage; resolves when durable. */
   settle(usage: Usage, used?: { tokens?: number; credits?: number }): Promise<Receipt>
-  /** Charges nothing and frees the hold; resolves when durable. Upstream failures end here. */
-  release(): Promise<void>
+  /**
+   * Charges nothing and frees the hold; resolves when durable. Upstream failures end here, with `usage` for the request
+   * log. Without it for an answer that is kept under an idempotency key: a repeat may still charge it under this id.
+   */
+  release(usage?: UnchargedUsage): Promise<void>
 }
 
 export interface Metering {

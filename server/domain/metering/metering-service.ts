@@ -19,7 +19,7 @@ import type {
   SettleResult,
 } from './hold-repository.ts'
 import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
-import { refusal } from './refusal.ts'
+import { belowMinimum, refusal } from './refusal.ts'
 
 const BATCH_ITEMS_MAX = 512
 /** With waits that grow to one second: 4 to 7 s for an admission, 30 s for a settlement whose client is waiting. */
@@ -35,6 +35,8 @@ export interface MeteringDependencies {
   ids: IdSource
   /** Lease under which this process's holds stand. */
   processId: string
+  /** A wallet with less in its account is asked to top up; keys may spend the last nano-dollar. */
+  walletMinimumNanoUsd: bigint
   wait: (milliseconds: number) => Promise<void>
 }
 
@@ -103,6 +105,7 @@ export class MeteringService implements Metering, LateMetering {
         admittedAt: this.#deps.clock.now(),
         amountNanoUsd: holdNanoUsd,
       })
+      if (context.caller.kind === 'wallet') await this.#assertMinimum(hold)
       return new HeldRequest(hold, grant, this.#heldRequestPorts)
     } catch (error) {
       this.#deps.rateLimiter.giveBack(grant)
@@ -154,6 +157,16 @@ export class MeteringService implements Metering, LateMetering {
     }
   }
 
+  /** Judged by what the admission answered, so that it costs no look of its own; only a refusal has to free its hold. */
+  async #assertMinimum({ accountId, requestId, admittedAt, balancesBefore }: Hold): Promise<void> {
+    const { walletMinimumNanoUsd } = this.#deps
+    if (balancesBefore.usdNano + balancesBefore.diemNano >= walletMinimumNanoUsd) return
+    const release = toRelease({ account_id: accountId, request_id: requestId, day: utcDay(admittedAt) })
+    await this.settleItem(release).catch(() => void this.#unsettled.push(release))
+    this.#deps.balanceFeed.changed(accountId)
+    throw belowMinimum(balancesBefore, walletMinimumNanoUsd)
+  }
+
   async #admit(item: AdmitItem): Promise<AdmitResult> {
     try {
       const admitted = await this.#lane.submit({ kind: 'admit', item })
@@ -183,6 +196,6 @@ export class MeteringService implements Metering, LateMetering {
 }
 
 /** Frees whatever hold of this request there is; where there is none, nothing happens. */
-function toRelease({ account_id, request_id, day }: AdmitItem): SettleItem {
+function toRelease({ account_id, request_id, day }: Pick<AdmitItem, 'account_id' | 'request_id' | 'day'>): SettleItem {
   return { account_id, request_id, day, currency: 'usd', charge_nano: '0', transfer_id: request_id, sku: null }
 }

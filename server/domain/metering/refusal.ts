@@ -1,5 +1,6 @@
 import { DomainError } from '../errors.ts'
 import { formatUsd } from '../money.ts'
+import type { Hold } from './hold.ts'
 import type { AdmitResult } from './hold-repository.ts'
 
 /** How to make a request cheaper, whatever its kind. */
@@ -29,4 +30,14 @@ export function refusal(result: AdmitResult, holdNanoUsd: bigint): DomainError {
         { facts },
       )
   }
+}
+
+/** A wallet whose account ran low. */
+export function belowMinimum({ usdNano, diemNano }: Hold['balancesBefore'], minimumNanoUsd: bigint): DomainError {
+  const facts = { balanceUsd: formatUsd(usdNano), balanceDiem: formatUsd(diemNano) }
+  return new DomainError(
+    'insufficient_balance',
+    `The wallet has ${facts.balanceUsd} USD, less than the ${formatUsd(minimumNanoUsd)} USD that it must keep. Top it up with USDC.`,
+    { facts },
+  )
 }

@@ -1,60 +1,83 @@
 import { z } from 'zod'
+import { ACCOUNT_TIERS, type Caller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
+import type { IdSource } from '../ids.ts'
 import type { PubSub } from '../pub-sub.ts'
 import type { LimitTable } from './limit-table.ts'
+import { networkOf } from './network-of.ts'
+import type { RefusalRecorder } from './refusal.ts'
 
-const CHANNEL = 'abuse-blocks'
+const CHANNEL = 'failed-requests'
 /** Whoever fails under ever new names pushes out the oldest of them, not the memory of the process. */
 const SUBJECTS_MAX = 10_000
+const ADDRESS_SUBJECT = /^((?:operator-)?ip):(.*:.*)$/
 
-const BlockMessage = z.string().transform((text, context) => {
-  try {
-    return z.object({ subject: z.string() }).parse(JSON.parse(text))
-  } catch {
-    context.addIssue('not a block')
-    return z.NEVER
-  }
+/** Failures within one interval are told to the other processes together. */
+const SHARE_AFTER_MS = 20
+
+/** Whose account a blocked subject belongs to, for the log of refusals; null for an address. */
+type Source = Pick<Caller, 'accountId' | 'keyId' | 'tier'> | null
+
+interface Block {
+  untilMs: number
+  source: Source
+}
+
+const SourceOfMessage = z
+  .object({ accountId: z.string(), keyId: z.string().nullable(), tier: z.enum(ACCOUNT_TIERS) })
+  .nullable()
+const Message = z.object({
+  /** Process that tells it. */
+  origin: z.string(),
+  failures: z.array(z.object({ subject: z.string(), count: z.int().positive(), source: SourceOfMessage })),
 })
 
 export interface AbuseGuardDeps {
   limits: LimitTable['abuse']
   clock: Clock
+  ids: Pick<IdSource, 'uuid'>
   pubSub: PubSub
+  refusals: RefusalRecorder
 }
 
 /**
  * Blocks whoever fails too often (specification, Abuse protection: more than 20 failures in 30 seconds, for 30
  * seconds). Subjects are `key:<id>`, `wallet:<address>` and, for wrong credentials alone, `ip:<address>`: nobody blocks
- * a victim by failing in its name. Failures are counted per process, blocks are shared by all.
+ * a victim by failing in its name. Every process counts the failures of all, which it hears of within milliseconds.
  */
 export class AbuseGuard {
   readonly #deps: AbuseGuardDeps
   readonly #failures = new Map<string, number[]>()
-  readonly #blockedUntilMs = new Map<string, number>()
+  readonly #blocks = new Map<string, Block>()
+  readonly #origin: string
+  /** Failures that the other processes have not heard of. */
+  readonly #untold = new Map<string, { count: number; source: Source }>()
+  #tellTimer: NodeJS.Timeout | undefined
   #unsubscribe: (() => Promise<void>) | undefined
 
   constructor(deps: AbuseGuardDeps) {
     this.#deps = deps
+    this.#origin = deps.ids.uuid()
   }
 
-  /** Hears of the blocks of other processes until `close`. */
+  /** Hears of the failures in other processes until `close`. */
   async start(): Promise<void> {
-    this.#unsubscribe = await this.#deps.pubSub.subscribe(CHANNEL, (message) => {
-      const block = BlockMessage.safeParse(message)
-      if (block.success) this.#block(block.data.subject)
-    })
+    this.#unsubscribe = await this.#deps.pubSub.subscribe(CHANNEL, (message) => this.#hear(message))
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#tellTimer)
     await this.#unsubscribe?.()
   }
 
-  /** Fails with `abuse_blocked` while the subject is blocked. Costs nothing while nobody is. */
+  /** Fails with `abuse_blocked` while the subject is blocked, which is logged. Costs nothing while nobody is. */
   assertNotBlocked(subject: string): void {
-    if (this.#blockedUntilMs.size === 0) return
-    const remainingMs = this.#blockedForMs(normalized(subject))
+    if (this.#blocks.size === 0) return
+    const name = normalized(subject)
+    const remainingMs = this.#blockedForMs(name)
     if (remainingMs === 0) return
+    this.#recordRefusal(this.#blocks.get(name)?.source ?? null)
     const { failures, windowSeconds, blockSeconds } = this.#deps.limits
     throw new DomainError(
       'abuse_blocked',
@@ -63,36 +86,77 @@ export class AbuseGuard {
     )
   }
 
-  /** Counts one response with a non-success status other than 402 and 429, or one wrong credential of an address. */
-  recordFailure(subject: string): void {
+  /**
+   * Counts one response with a non-success status other than 402 and 429, or one wrong credential of an address.
+   * `source` is the caller that failed, whose log shows the refusals of a block.
+   */
+  recordFailure(subject: string, source: Source = null): void {
     const name = normalized(subject)
     if (this.#blockedForMs(name) > 0) return
-    const { limits, clock, pubSub } = this.#deps
+    this.#count({ subject: name, count: 1, source })
+    if (this.#untold.size >= SUBJECTS_MAX) return
+    this.#untold.set(name, { count: (this.#untold.get(name)?.count ?? 0) + 1, source })
+    this.#tellTimer ??= setTimeout(() => this.#tell(), SHARE_AFTER_MS).unref()
+  }
+
+  /** Blocks the subject when it has failed too often. Every process hears of every failure, so each blocks by itself. */
+  #count({ subject, count, source }: z.output<typeof Message>['failures'][number]): void {
+    const { limits, clock } = this.#deps
     const nowMs = clock.nowMs()
-    const recent = (this.#failures.get(name) ?? []).filter((atMs) => atMs > nowMs - limits.windowSeconds * 1000)
-    recent.push(nowMs)
-    if (recent.length <= limits.failures) {
-      keepNewest(this.#failures, name, recent)
-      return
-    }
-    this.#block(name)
-    pubSub.publish(CHANNEL, JSON.stringify({ subject: name }))
+    const recent = (this.#failures.get(subject) ?? []).filter((atMs) => atMs > nowMs - limits.windowSeconds * 1000)
+    for (let index = 0; index < count && recent.length <= limits.failures; index += 1) recent.push(nowMs)
+    keepNewest(this.#failures, subject, recent)
+    if (recent.length > limits.failures) this.#block(subject, source)
+  }
+
+  #tell(): void {
+    this.#tellTimer = undefined
+    const failures = [...this.#untold].map(([subject, told]) => ({ subject, ...told }))
+    this.#untold.clear()
+    const message: z.input<typeof Message> = { origin: this.#origin, failures }
+    this.#deps.pubSub.publish(CHANNEL, JSON.stringify(message))
+  }
+
+  #hear(text: string): void {
+    const message = parseMessage(text)
+    if (message === undefined || message.origin === this.#origin) return
+    for (const failure of message.failures) if (this.#blockedForMs(failure.subject) === 0) this.#count(failure)
+  }
+
+  #recordRefusal(source: Source): void {
+    if (source === null) return
+    this.#deps.refusals.record({
+      accountId: source.accountId,
+      apiKeyId: source.keyId,
+      subject: 'model:unknown',
+      rateLimitTier: source.tier,
+      rateLimitType: 'FAILED_REQUESTS',
+    })
   }
 
   /** The block runs by this process's own clock: clocks of processes differ. */
-  #block(name: string): void {
+  #block(name: string, source: Source): void {
+    const { clock, limits } = this.#deps
     this.#failures.delete(name)
-    keepNewest(this.#blockedUntilMs, name, this.#deps.clock.nowMs() + this.#deps.limits.blockSeconds * 1000)
+    keepNewest(this.#blocks, name, { source, untilMs: clock.nowMs() + limits.blockSeconds * 1000 })
   }
 
   #blockedForMs(name: string): number {
-    const untilMs = this.#blockedUntilMs.get(name)
-    if (untilMs === undefined) return 0
-    const remainingMs = untilMs - this.#deps.clock.nowMs()
+    const block = this.#blocks.get(name)
+    if (block === undefined) return 0
+    const remainingMs = block.untilMs - this.#deps.clock.nowMs()
     // More than a whole block ahead means that the clock was set back.
     if (remainingMs > 0 && remainingMs <= this.#deps.limits.blockSeconds * 1000) return remainingMs
-    this.#blockedUntilMs.delete(name)
+    this.#blocks.delete(name)
     return 0
+  }
+}
+
+function parseMessage(text: string): z.output<typeof Message> | undefined {
+  try {
+    return Message.parse(JSON.parse(text))
+  } catch {
+    return undefined
   }
 }
 
@@ -104,14 +168,8 @@ function keepNewest<Value>(entries: Map<string, Value>, name: string, value: Val
   entries.set(name, value)
 }
 
-/** One IPv6 host commands a whole /64, so its first four groups stand for it; a mapped IPv4 address is the IPv4 one. */
+/** Subjects of an address are those of its network. */
 function normalized(subject: string): string {
-  if (!subject.startsWith('ip:') || !subject.includes(':', 3)) return subject
-  const address = subject.slice(3)
-  if (address.includes('.')) return `ip:${address.slice(address.lastIndexOf(':') + 1)}`
-  const [head = '', tail = ''] = address.split('::')
-  const first = head === '' ? [] : head.split(':')
-  const last = tail === '' ? [] : tail.split(':')
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
-  return `ip:${[...first, ...zeros, ...last].slice(0, 4).join(':')}/64`
+  const [, kind, address] = ADDRESS_SUBJECT.exec(subject) ?? []
+  return kind === undefined || address === undefined ? subject : `${kind}:${networkOf(address)}`
 }

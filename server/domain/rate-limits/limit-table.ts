@@ -70,6 +70,7 @@ export const LimitTable = z
         topUpsPerMinutePerIp: z.int().positive().default(60),
         balanceReadsPerMinute: z.int().positive().default(30),
         transactionReadsPerMinute: z.int().positive().default(20),
+        web3KeyCallsPerMinutePerIp: z.int().positive().default(40),
       })
       .prefault({}),
     keys: z

@@ -1,26 +1,23 @@
 import type { Clock } from '../clock.ts'
-import { DomainError } from '../errors.ts'
-import type { PubSub } from '../pub-sub.ts'
+import { DomainError, type LimitFacts } from '../errors.ts'
+import { type PlanWindow, statesOf, type WindowName, type WindowStates, windowsOf } from './plan-windows.ts'
 import type { RateGrant, RateLimiter, RatePlan } from './rate-plan.ts'
-import { type Refusal, type RefusalLog, refusalsChannel } from './refusal-log.ts'
+import type { RateLimitType, RefusalRecorder } from './refusal.ts'
 import type { WindowCharge, WindowDecision, WindowState, WindowStore } from './window-store.ts'
-
-const WINDOWS = ['requests', 'tokens', 'credits'] as const
-type WindowName = (typeof WINDOWS)[number]
 
 const GROUPED = new Intl.NumberFormat('en-US')
 
-const RATE_LIMIT_TYPES: Record<WindowName, Refusal['rateLimitType']> = {
-  requests: 'RPM',
-  tokens: 'TPM',
-  credits: 'RPD',
-}
+export const RATE_LIMIT_TYPES: Record<WindowName, RateLimitType> = { requests: 'RPM', tokens: 'TPM', credits: 'RPD' }
 
 export interface RateLimitDeps {
   store: WindowStore
   clock: Clock
-  refusals: RefusalLog
-  pubSub: PubSub
+  refusals: RefusalRecorder
+}
+
+/** A window with what is left of it. */
+export interface WindowFill extends PlanWindow {
+  state: WindowState
 }
 
 /**
@@ -36,29 +33,44 @@ export class RateLimitService implements RateLimiter {
 
   async admit(plan: RatePlan): Promise<RateGrant> {
     const { store, clock } = this.#deps
-    const names = windowsOf(plan)
-    const decision = await store.consume(chargesOf(plan), clock.nowMs())
-    if (!decision.admitted) throw this.#refuse(plan, names, decision)
-    return { plan, consumedAtMs: decision.consumedAtMs, ...statesByName(names, decision.states) }
+    const windows = windowsOf(plan)
+    const decision = await store.consume(windows.map(chargeOf), clock.nowMs())
+    if (!decision.admitted) throw this.#refuse(plan, windows, decision)
+    return { plan, consumedAtMs: decision.consumedAtMs, ...statesOf(windows, decision.states) }
   }
 
   giveBack(grant: RateGrant): void {
     this.#adjust(
-      chargesOf(grant.plan).map((charge) => ({ charge, delta: -charge.weight })),
+      windowsOf(grant.plan).map(({ charge }) => ({ charge, delta: -charge.weight })),
       grant.consumedAtMs,
     )
   }
 
   correct(grant: RateGrant, used: { tokens?: number; credits?: number }): void {
-    const { tokens, credits } = grant.plan
-    const corrections = [...correction(tokens, used.tokens), ...correction(credits, used.credits)]
+    const corrections = windowsOf(grant.plan).flatMap(({ name, charge }) =>
+      name === 'requests' ? [] : correction(charge, used[name]),
+    )
     if (corrections.length > 0) this.#adjust(corrections, grant.consumedAtMs)
   }
 
   /** The plan's windows as they stand, without consuming: for the headers of answers that are not limited. */
-  async peek(plan: RatePlan): Promise<Pick<RateGrant, WindowName>> {
-    const states = await this.#deps.store.peek(chargesOf(plan), this.#deps.clock.nowMs())
-    return statesByName(windowsOf(plan), states)
+  async peek(plan: RatePlan): Promise<WindowStates> {
+    const windows = windowsOf(plan)
+    return statesOf(windows, await this.#deps.store.peek(windows.map(chargeOf), this.#deps.clock.nowMs()))
+  }
+
+  /** How full every window of the plans is, in one store call. */
+  async fillOf(plans: readonly RatePlan[]): Promise<WindowFill[][]> {
+    const windows = plans.map(windowsOf)
+    const states = await this.#deps.store.peek(windows.flat().map(chargeOf), this.#deps.clock.nowMs())
+    let next = 0
+    return windows.map((ofPlan) =>
+      ofPlan.map((window) => {
+        const state = states[next++]
+        if (state === undefined) throw new Error('the window store gave too few states')
+        return { ...window, state }
+      }),
+    )
   }
 
   #adjust(corrections: { charge: WindowCharge; delta: number }[], consumedAtMs: number): void {
@@ -66,42 +78,42 @@ export class RateLimitService implements RateLimiter {
     this.#deps.store.adjust(corrections, consumedAtMs).catch(() => undefined)
   }
 
-  #refuse(plan: RatePlan, names: WindowName[], decision: WindowDecision): DomainError {
-    const { clock, refusals, pubSub } = this.#deps
-    const index = decision.refusedBy ?? 0
-    const name = names[index] ?? 'requests'
-    const refusal: Refusal = {
+  #refuse(plan: RatePlan, windows: readonly PlanWindow[], decision: WindowDecision): DomainError {
+    const { clock, refusals } = this.#deps
+    const refused = windows[decision.refusedBy ?? 0]
+    const state = decision.states[decision.refusedBy ?? 0]
+    if (refused === undefined || state === undefined) throw new Error('the window store named no window')
+    refusals.record({
       accountId: plan.accountId,
       apiKeyId: plan.apiKeyId,
       subject: plan.subject,
       rateLimitTier: plan.tierName,
-      rateLimitType: RATE_LIMIT_TYPES[name],
-      at: clock.now(),
-    }
-    refusals.record(refusal)
-    pubSub.publish(refusalsChannel(plan.accountId), JSON.stringify(refusal))
-    return refusalError(plan, name, {
+      rateLimitType: RATE_LIMIT_TYPES[refused.name],
+    })
+    const { requests, tokens } = statesOf(windows, decision.states)
+    // Clients wait for the reset of the requests, whichever window refused.
+    const reset = { ...requests, resetAtMs: decision.retryAtMs ?? requests.resetAtMs }
+    return refusalError(plan, refused, {
       retryAtMs: decision.retryAtMs,
-      state: decision.states[index],
+      state,
       nowMs: clock.nowMs(),
+      windows: { scope: plan.scope, requests: reset, tokens },
     })
   }
 }
 
 function refusalError(
   plan: RatePlan,
-  name: WindowName,
-  found: { retryAtMs: number | null; state: WindowState | undefined; nowMs: number },
+  { name, charge, ofKey }: PlanWindow,
+  found: { retryAtMs: number | null; state: WindowState; nowMs: number; windows: NonNullable<LimitFacts['windows']> },
 ): DomainError {
-  const charge = plan[name] ?? plan.requests
-  const rule = ruleOf(plan, name, charge)
-  const { state } = found
-  const limit = {
-    rule,
-    limit: charge.limit,
-    remaining: state?.remaining ?? 0,
-    resetAtMs: state?.resetAtMs ?? found.nowMs,
-  }
+  const units = name === 'credits' ? 'RPC credits' : name
+  const span = charge.windowSeconds === 60 ? 'minute' : `${charge.windowSeconds / 3600} hours`
+  const subject = plan.subject.replace(/^endpoint:/, '/')
+  const whose = ofKey ? ' with this API key' : ''
+  const rule = `Rate limit exceeded: ${inWords(charge.limit)} ${units} per ${span} for ${subject}${whose}.`
+  const { remaining, resetAtMs } = found.state
+  const limit: LimitFacts = { rule, limit: charge.limit, remaining, resetAtMs, windows: found.windows }
   if (found.retryAtMs === null) {
     const message = `${rule} This request alone needs ${inWords(charge.weight)} ${name}: send a smaller one.`
     return new DomainError('rate_limited', message, { limit })
@@ -111,36 +123,15 @@ function refusalError(
   return new DomainError('rate_limited', `${rule} Try again in ${wait}.`, { limit, retryAfterSeconds })
 }
 
-function ruleOf(plan: RatePlan, name: WindowName, charge: WindowCharge): string {
-  const units = name === 'credits' ? 'RPC credits' : name
-  const span = charge.windowSeconds === 60 ? 'minute' : `${charge.windowSeconds / 3600} hours`
-  const subject = plan.subject.replace(/^endpoint:/, '/')
-  return `Rate limit exceeded: ${inWords(charge.limit)} ${units} per ${span} for ${subject}.`
-}
-
 function inWords(amount: number): string {
   return GROUPED.format(amount)
 }
 
-function windowsOf(plan: RatePlan): WindowName[] {
-  return WINDOWS.filter((name) => plan[name] !== null)
+function chargeOf({ charge }: PlanWindow): WindowCharge {
+  return charge
 }
 
-function chargesOf(plan: RatePlan): WindowCharge[] {
-  const charges = [plan.requests]
-  if (plan.tokens) charges.push(plan.tokens)
-  if (plan.credits) charges.push(plan.credits)
-  return charges
-}
-
-function statesByName(names: WindowName[], states: WindowState[]): Pick<RateGrant, WindowName> {
-  const stateOf = (name: WindowName): WindowState | null => states[names.indexOf(name)] ?? null
-  const requests = stateOf('requests')
-  if (!requests) throw new Error('the window store gave no state of the request window')
-  return { requests, tokens: stateOf('tokens'), credits: stateOf('credits') }
-}
-
-function correction(charge: WindowCharge | null, used: number | undefined): { charge: WindowCharge; delta: number }[] {
-  if (!charge || used === undefined || used === charge.weight) return []
+function correction(charge: WindowCharge, used: number | undefined): { charge: WindowCharge; delta: number }[] {
+  if (used === undefined || used === charge.weight) return []
   return [{ charge, delta: Math.ceil(used) - charge.weight }]
 }

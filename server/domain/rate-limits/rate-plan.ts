@@ -3,6 +3,9 @@ import type { WindowCharge, WindowState } from './window-store.ts'
 /** Kind of limit applied, as `x-ratelimit-type` names it. */
 export type RateLimitScope = 'user' | 'api_key' | 'global'
 
+/** Windows of one API key, beside those of its account; null where the operator set no number. */
+export type KeyWindows = Pick<RatePlan, 'tokens' | 'credits'> & { requests: WindowCharge | null }
+
 /** The windows that one request must pass, all or none. */
 export interface RatePlan {
   scope: RateLimitScope
@@ -15,9 +18,14 @@ export interface RatePlan {
   requests: WindowCharge
   tokens: WindowCharge | null
   credits: WindowCharge | null
+  /** Absent where the operator set no limit on the key. */
+  ofKey?: KeyWindows
 }
 
-/** What a plan consumed: kept until the request ends, to correct the tokens or to give everything back. */
+/**
+ * What a plan consumed: kept until the request ends, to correct the tokens or to give everything back. Where both the
+ * account and the key have a window, the state is that of the one with less left.
+ */
 export interface RateGrant {
   plan: RatePlan
   consumedAtMs: number

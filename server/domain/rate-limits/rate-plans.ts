@@ -1,5 +1,6 @@
-import type { AccountTier, Caller } from '../auth/caller.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { ModelTier, ModelType } from '../inference/model-definition.ts'
+import { withOverrides } from './limit-overrides.ts'
 import type { LimitTable, TierLimits } from './limit-table.ts'
 import type { RatePlan } from './rate-plan.ts'
 import type { WindowCharge } from './window-store.ts'
@@ -7,6 +8,8 @@ import type { WindowCharge } from './window-store.ts'
 const MINUTE = { windowSeconds: 60, buckets: 61 }
 /** One bucket a minute: a rolling day in steps that a caller does not notice. */
 const DAY = { windowSeconds: 86_400, buckets: 1_441 }
+
+const RPC_ENDPOINT = 'endpoint:api/v1/crypto/rpc'
 
 /** Kinds of models that are limited in requests alone. */
 type RequestLimitedKind = 'image' | 'audio' | 'embedding' | 'videoQueue' | 'videoRetrieve'
@@ -22,14 +25,14 @@ const REQUEST_LIMIT_OF_TYPE: Record<Exclude<ModelType, 'text'>, RequestLimitedKi
   video: 'videoQueue',
 }
 
-export interface CurrentLimit {
-  apiModelId: string
-  rateLimits: { type: 'RPM' | 'TPM'; amount: number }[]
-}
-
-/** Which windows a request consumes from: one per account, and per model where a model is named. */
+/**
+ * Which windows a request consumes from: one per account, and per model where a model is named. Numbers that an operator
+ * set for the account replace its tier's; those for the key are windows of their own, which must pass as well.
+ */
 export class RatePlans {
   readonly #limits: LimitTable
+  /** By the caller's own object, which lives as long as the caller is cached. */
+  readonly #overridden = new WeakMap<object, TierLimits>()
 
   constructor(limits: LimitTable) {
     this.#limits = limits
@@ -37,17 +40,15 @@ export class RatePlans {
 
   /** Requests and tokens per minute of the model's tier. An estimate above the whole limit runs alone in an empty window. */
   planForText(caller: Caller, model: { id: string; tier: ModelTier }, tokensEstimate: number): RatePlan {
-    const { requestsPerMinute, tokensPerMinute } = this.#of(caller.tier).text[model.tier]
-    return {
-      ...this.#perModel(caller, model.id, requestsPerMinute),
+    const { requestsPerMinute, tokensPerMinute } = this.limitsOf(caller).text[model.tier]
+    const weight = Math.min(Math.ceil(Math.max(0, tokensEstimate)), tokensPerMinute)
+    const plan = {
+      ...planOf(caller, model.id),
       tierName: model.tier,
-      tokens: {
-        ...MINUTE,
-        key: `${caller.accountId}:${model.id}:tokens`,
-        limit: tokensPerMinute,
-        weight: Math.min(Math.ceil(Math.max(0, tokensEstimate)), tokensPerMinute),
-      },
+      requests: oneRequest(`${caller.accountId}:${model.id}:requests`, requestsPerMinute),
+      tokens: { ...MINUTE, key: `${caller.accountId}:${model.id}:tokens`, limit: tokensPerMinute, weight },
     }
+    return withKeyWindows(plan, caller.limitOverrides?.key?.text?.[model.tier])
   }
 
   /** Requests per minute of one embedding model. */
@@ -57,21 +58,16 @@ export class RatePlans {
 
   /** Requests per minute of one model of the other kinds. */
   planForRequests(caller: Caller, model: { id: string }, kind: RequestLimitedKind): RatePlan {
-    const plan = this.#perModel(caller, model.id, this.#of(caller.tier)[kind].requestsPerMinute)
     // Polling for a video must not use up the calls that queue one.
-    return kind === 'videoRetrieve'
-      ? { ...plan, requests: { ...plan.requests, key: `${plan.requests.key}:retrieve` } }
-      : plan
+    const name = kind === 'videoRetrieve' ? 'requests:retrieve' : 'requests'
+    const { requestsPerMinute } = this.limitsOf(caller)[kind]
+    const requests = oneRequest(`${caller.accountId}:${model.id}:${name}`, requestsPerMinute)
+    return withKeyWindows({ ...planOf(caller, model.id), requests }, caller.limitOverrides?.key?.[kind])
   }
 
   /** Requests per minute over all networks, and RPC credits in any 24 hours. A batch is one request. */
   planForRpc(caller: Caller, network: string, credits: number): RatePlan {
-    const { requestsPerMinute, creditsPer24Hours } = this.#of(caller.tier).rpc
-    return {
-      ...planOf(caller, `endpoint:api/v1/crypto/rpc/${network}`),
-      requests: oneRequest(`${caller.accountId}:rpc:requests`, requestsPerMinute),
-      credits: { ...DAY, key: `${caller.accountId}:rpc:credits`, limit: creditsPer24Hours, weight: credits },
-    }
+    return this.#planForRpc(caller, `${RPC_ENDPOINT}/${network}`, credits)
   }
 
   /** Key creations per minute of the account. */
@@ -91,24 +87,49 @@ export class RatePlans {
     }
   }
 
-  /** The numbers that the plans above use, as `GET /api_keys/rate_limits` lists them. */
-  currentLimits(
-    caller: { tier: AccountTier },
-    models: readonly { id: string; type: ModelType; tier: ModelTier }[],
-  ): CurrentLimit[] {
-    const limits = this.#of(caller.tier)
-    return models.map((model) => ({ apiModelId: model.id, rateLimits: amountsOf(limits, model) }))
-  }
-
-  #of(tier: AccountTier): TierLimits {
-    return this.#limits[tier]
-  }
-
-  #perModel(caller: Caller, modelId: string, requestsPerMinute: number): RatePlan {
+  /** Requests per minute of a wallet that reads its own account. */
+  planForWalletRead(caller: Caller, what: 'balance' | 'transactions'): RatePlan {
+    const { balanceReadsPerMinute, transactionReadsPerMinute } = this.#limits.wallet
+    const limit = what === 'balance' ? balanceReadsPerMinute : transactionReadsPerMinute
     return {
-      ...planOf(caller, modelId),
-      requests: oneRequest(`${caller.accountId}:${modelId}:requests`, requestsPerMinute),
+      ...planOf(caller, `endpoint:api/v1/x402/${what}`),
+      requests: oneRequest(`${caller.accountId}:x402:${what}`, limit),
     }
+  }
+
+  /** The plan of every model, then of the endpoints that are limited by themselves: what lists of limits show. */
+  plansOf(caller: Caller, models: readonly { id: string; type: ModelType; tier: ModelTier }[]): RatePlan[] {
+    return [
+      ...models.map((model) =>
+        model.type === 'text'
+          ? this.planForText(caller, model, 0)
+          : this.planForRequests(caller, model, REQUEST_LIMIT_OF_TYPE[model.type]),
+      ),
+      this.#planForRpc(caller, RPC_ENDPOINT, 0),
+      this.planForKeyCreation(caller),
+      this.planForManagement(caller),
+    ]
+  }
+
+  /** The numbers of the caller's tier, with those that an operator set for the account in their place. */
+  limitsOf({ tier, limitOverrides }: Pick<Caller, 'tier' | 'limitOverrides'>): TierLimits {
+    const overrides = limitOverrides?.account
+    if (overrides == null) return this.#limits[tier]
+    const known = this.#overridden.get(overrides)
+    if (known !== undefined) return known
+    const limits = withOverrides(this.#limits[tier], overrides)
+    this.#overridden.set(overrides, limits)
+    return limits
+  }
+
+  #planForRpc(caller: Caller, subject: string, weight: number): RatePlan {
+    const { requestsPerMinute, creditsPer24Hours } = this.limitsOf(caller).rpc
+    const plan = {
+      ...planOf(caller, subject),
+      requests: oneRequest(`${caller.accountId}:rpc:requests`, requestsPerMinute),
+      credits: { ...DAY, key: `${caller.accountId}:rpc:credits`, limit: creditsPer24Hours, weight },
+    }
+    return withKeyWindows(plan, caller.limitOverrides?.key?.rpc)
   }
 }
 
@@ -128,13 +149,27 @@ function oneRequest(key: string, limit: number): WindowCharge {
   return { ...MINUTE, key, limit, weight: 1 }
 }
 
-function amountsOf(limits: TierLimits, model: { type: ModelType; tier: ModelTier }): CurrentLimit['rateLimits'] {
-  if (model.type !== 'text') {
-    return [{ type: 'RPM', amount: limits[REQUEST_LIMIT_OF_TYPE[model.type]].requestsPerMinute }]
+interface KeyNumbers {
+  requestsPerMinute?: number
+  tokensPerMinute?: number
+  creditsPer24Hours?: number
+}
+
+/** Beside each window of the account, one for the key alone where the operator set its number. */
+function withKeyWindows(plan: RatePlan, numbers: KeyNumbers | undefined): RatePlan {
+  if (numbers === undefined || plan.apiKeyId === null) return plan
+  const ofKey = (charge: WindowCharge | null, limit: number | undefined): WindowCharge | null => {
+    if (charge === null || limit === undefined) return null
+    return { ...charge, key: charge.key.replace(':', `:key:${plan.apiKeyId}:`), limit }
   }
-  const { requestsPerMinute, tokensPerMinute } = limits.text[model.tier]
-  return [
-    { type: 'RPM', amount: requestsPerMinute },
-    { type: 'TPM', amount: tokensPerMinute },
-  ]
+  const tokens = ofKey(plan.tokens, numbers.tokensPerMinute)
+  return {
+    ...plan,
+    scope: 'api_key',
+    ofKey: {
+      requests: ofKey(plan.requests, numbers.requestsPerMinute),
+      tokens: tokens && { ...tokens, weight: Math.min(tokens.weight, tokens.limit) },
+      credits: ofKey(plan.credits, numbers.creditsPer24Hours),
+    },
+  }
 }

@@ -1,6 +1,8 @@
+import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import type { CircuitBreaker } from '../inference/circuit-breaker.ts'
+import type { CircuitBreaker, CircuitState } from '../inference/circuit-breaker.ts'
 import type { Log } from '../log.ts'
+import { UpstreamRecord, type UpstreamSummary } from '../upstream-record.ts'
 import type { NodeAnswer, RpcNode } from './rpc-node.ts'
 
 export interface NodeRequest {
@@ -24,6 +26,16 @@ export interface RoutedAnswer<T> {
 interface RoutedNode {
   node: RpcNode
   breaker: CircuitBreaker
+  record: UpstreamRecord
+}
+
+/** How a node does, as this process sees it. */
+export interface NodeHealth extends UpstreamSummary {
+  nodeId: string
+  network: string
+  circuit: CircuitState
+  /** False while it is found to serve another chain. */
+  inService: boolean
 }
 
 interface FailedAttempt {
@@ -39,6 +51,7 @@ export interface NodeRouterDependencies {
   /** In order of preference, by network slug. */
   nodes: ReadonlyMap<string, readonly RpcNode[]>
   createBreaker: () => CircuitBreaker
+  clock: Clock
   log: Log
 }
 
@@ -51,13 +64,31 @@ export class NodeRouter {
   readonly #nodes: ReadonlyMap<string, readonly RoutedNode[]>
   /** Ids of nodes that are out of service. */
   readonly #refused = new Set<string>()
+  readonly #clock: Clock
   readonly #log: Log
 
-  constructor({ nodes, createBreaker, log }: NodeRouterDependencies) {
+  constructor({ nodes, createBreaker, clock, log }: NodeRouterDependencies) {
     this.#nodes = new Map(
-      [...nodes].map(([slug, list]) => [slug, list.map((node) => ({ node, breaker: createBreaker() }))]),
+      [...nodes].map(([slug, list]) => [
+        slug,
+        list.map((node) => ({ node, breaker: createBreaker(), record: new UpstreamRecord() })),
+      ]),
     )
+    this.#clock = clock
     this.#log = log
+  }
+
+  /** Every node, in the order of preference within its network. */
+  health(): NodeHealth[] {
+    return [...this.#nodes].flatMap(([network, list]) =>
+      list.map(({ node, breaker, record }) => ({
+        nodeId: node.id,
+        network,
+        circuit: breaker.state,
+        inService: !this.#refused.has(node.id),
+        ...record.summary(),
+      })),
+    )
   }
 
   /** Takes a node out of service, until `readmit` or the end of this process. */
@@ -86,8 +117,9 @@ export class NodeRouter {
       throw new DomainError('unavailable', `No node of ${request.network} is in service here; choose another network`)
     }
     let retries = 0
-    for (const { node, breaker } of nodes) {
-      const attempt = await breaker.run(() => this.#attempt(node, request, read))
+    for (const routed of nodes) {
+      const { node, breaker } = routed
+      const attempt = await breaker.run(() => this.#attempt(routed, request, read))
       if (attempt === undefined) continue
       if (attempt.failure === undefined) return { value: attempt.value, nodeId: node.id, retries }
       this.#logFailure(node, attempt)
@@ -95,7 +127,7 @@ export class NodeRouter {
       retries += 1
     }
     if (retries > 0) throw nodeFailure(request.network)
-    const attempt = await this.#attempt(first.node, request, read)
+    const attempt = await this.#attempt(first, request, read)
     if (attempt.failure === undefined) return { value: attempt.value, nodeId: first.node.id, retries: 0 }
     this.#logFailure(first.node, attempt)
     throw nodeFailure(request.network)
@@ -106,19 +138,31 @@ export class NodeRouter {
     return this.#refused.size === 0 ? nodes : nodes.filter(({ node }) => !this.#refused.has(node.id))
   }
 
-  async #attempt<T>(node: RpcNode, { body, signal }: NodeRequest, read: AnswerReader<T>): Promise<Attempt<T>> {
+  async #attempt<T>(
+    { node, record }: RoutedNode,
+    { body, signal }: NodeRequest,
+    read: AnswerReader<T>,
+  ): Promise<Attempt<T>> {
+    const startedMs = this.#clock.nowMs()
     try {
       const answer = await node.send(body, signal)
       const failure = judgeStatus(answer.status)
       if (failure !== undefined) {
         await letGo(answer.body)
+        record.failed(this.#clock.nowMs(), failure.failure)
         return failure
       }
       const value = await read(answer)
-      if (value !== undefined) return { healthy: true, value }
-      return { healthy: false, failure: `status ${answer.status} without a JSON-RPC answer` }
+      if (value !== undefined) {
+        record.succeeded(startedMs, this.#clock.nowMs())
+        return { healthy: true, value }
+      }
+      const unusable = `status ${answer.status} without a JSON-RPC answer`
+      record.failed(this.#clock.nowMs(), unusable)
+      return { healthy: false, failure: unusable }
     } catch (cause) {
       if (signal.aborted) throw cause
+      record.failed(this.#clock.nowMs(), 'no complete answer')
       return { healthy: false, failure: 'no complete answer', cause }
     }
   }

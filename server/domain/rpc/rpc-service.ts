@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { Journaled } from '../idempotency/answer-journal.ts'
-import type { Usage, UsageLine, UsageOutcome } from '../metering/hold.ts'
+import type { UnchargedUsage, Usage, UsageLine, UsageOutcome } from '../metering/hold.ts'
 import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import { RPC_SKU_PREFIX } from '../usage/usage.ts'
@@ -18,6 +18,7 @@ import { type CallPlan, planCalls } from './call-plan.ts'
 import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import type { NodeRouter, RoutedAnswer } from './node-router.ts'
+import { formatUsd } from '../money.ts'
 import { costUsdOf, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
 import { type PricedMethod, priceMethods, quotePlan, type RpcQuote } from './rpc-quote.ts'
 import { relayStream } from './single-answer.ts'
@@ -73,9 +74,12 @@ interface Charge {
  */
 export class RpcService {
   readonly #deps: RpcServiceDependencies
+  /** As receipts write it. */
+  readonly #unitPriceUsd: string
 
   constructor(deps: RpcServiceDependencies) {
     this.#deps = deps
+    this.#unitPriceUsd = formatUsd(deps.pricePerCreditNanoUsd)
   }
 
   /** The networks that can be called, sorted by slug. */
@@ -112,7 +116,7 @@ export class RpcService {
     try {
       return plan.batch ? await this.#callBatch(admitted) : await this.#callSingle(admitted)
     } catch (error) {
-      await metered.release()
+      await metered.release(this.#unchargedUsage(admitted))
       throw error
     }
   }
@@ -131,7 +135,7 @@ export class RpcService {
         keep: (bytes) => context.journal?.piece(bytes),
         settle: (end) =>
           end === 'answered' ? this.#settle(admitted, charge, response) : this.#cutOff(admitted, charge),
-        release: () => metered.release(),
+        release: () => metered.release(this.#unchargedUsage(admitted)),
       })
       const response = this.#response({ credits, retries, metered }, body)
       return response
@@ -199,20 +203,31 @@ export class RpcService {
   }
 
   #usage({ plan, startedAtMs }: Admitted, charge: Charge): Usage {
-    const { clock, pricePerCreditNanoUsd } = this.#deps
-    const sku = RPC_SKU_PREFIX + plan.network.slug
+    const { pricePerCreditNanoUsd } = this.#deps
     return {
-      sku,
-      modelName: sku,
-      modelType: null,
-      unitType: 'credits',
-      lines: linesByMethod(plan, { credits: charge.credits, pricePerCreditNanoUsd }),
+      ...this.#usageOf(plan, startedAtMs),
+      lines: linesByMethod(plan, {
+        credits: charge.credits,
+        pricePerCreditNanoUsd,
+        unitPriceUsd: this.#unitPriceUsd,
+      }),
       outcome: charge.outcome,
-      estimated: false,
       upstreamId: charge.nodeId,
       retries: charge.retries,
-      durationMs: clock.nowMs() - startedAtMs,
     }
+  }
+
+  /** For the request log. Not of an answer that its idempotency record may hold: a repeat can still have to pay for it. */
+  #unchargedUsage({ plan, context, startedAtMs }: Admitted): UnchargedUsage | undefined {
+    if (context.journal !== undefined) return undefined
+    const outcome = context.signal.aborted ? 'client_disconnected' : 'upstream_failed'
+    return { ...this.#usageOf(plan, startedAtMs), outcome, upstreamId: null, retries: 0 }
+  }
+
+  #usageOf({ network }: CallPlan, startedAtMs: number): Omit<UnchargedUsage, 'outcome' | 'upstreamId' | 'retries'> {
+    const sku = RPC_SKU_PREFIX + network.slug
+    const durationMs = this.#deps.clock.nowMs() - startedAtMs
+    return { sku, modelName: sku, modelType: null, unitType: 'credits', estimated: false, durationMs }
   }
 
   #response(
@@ -237,9 +252,16 @@ function firstAnswered(
   throw failed?.reason
 }
 
+interface CreditPrices {
+  /** By position of the call. */
+  credits: readonly number[]
+  pricePerCreditNanoUsd: bigint
+  unitPriceUsd: string
+}
+
 function linesByMethod(
   { calls }: CallPlan,
-  { credits, pricePerCreditNanoUsd }: { credits: readonly number[]; pricePerCreditNanoUsd: bigint },
+  { credits, pricePerCreditNanoUsd, unitPriceUsd }: CreditPrices,
 ): UsageLine[] {
   const units = new Map<string, number>()
   for (const [index, { method }] of calls.entries()) {
@@ -249,5 +271,6 @@ function linesByMethod(
     type,
     units: total,
     amountNanoUsd: BigInt(total) * pricePerCreditNanoUsd,
+    unitPriceUsd,
   }))
 }

@@ -1,51 +1,60 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
-import type { UsageFilter } from './inputs.ts'
-import { RPC_SKU_PREFIX, type UsageDimension, type UsageReport, type UsageRow } from './usage.ts'
-
-export interface UsageSelection {
-  from: string
-  to: string
-  dimensions: readonly UsageDimension[]
-  filter: UsageFilter
-  rowsMax: number
-}
+import { isTimeUnit } from './inputs.ts'
+import { RPC_SKU_PREFIX, type UsageCube, type UsageDimension, type UsageMeasures, type UsageRow } from './usage.ts'
+import { usageLines, type UsageSelection } from './usage-lines-repository.ts'
 
 /** Sums of bigint and counts of rows come as numeric, decimal text on both engines. */
-type SelectedRow = Omit<UsageRow, 'requests' | 'amountNanoUsd'> & {
-  requests: string
-  amount: string
-  total_rows: bigint
-  total_requests: string
-  total_units: string | null
-  total_amount: string
+interface SelectedMeasures {
+  requests: string | null
+  units: string | null
+  usd: string | null
+  diem: string | null
 }
+type SelectedRow = Omit<UsageRow, keyof UsageMeasures | 'startsAt' | 'day'> &
+  SelectedMeasures & {
+    slot: number
+    total_rows: bigint
+    total_requests: string
+    total_units: string | null
+    total_usd: string
+    total_diem: string
+  }
 
 const NETWORK = sql`case when unit_type = 'credits' then substr(sku, ${sql.lit(RPC_SKU_PREFIX.length + 1)}) end`
 const API_KEY = sql`nullif(key_id, '00000000-0000-0000-0000-000000000000')`
+const SLOT = sql`slot`
 
 /** Texts sort by their bytes, so that the order does not depend on the database's locale. */
 const EXPRESSIONS: Record<UsageDimension, RawBuilder<unknown>> = {
-  day: sql`day`,
+  hour: SLOT,
+  day: SLOT,
+  week: SLOT,
+  month: SLOT,
   sku: sql`sku collate "C"`,
   network: sql`${NETWORK} collate "C"`,
   method: sql`line_type collate "C"`,
   api_key: API_KEY,
   currency: sql`currency collate "C"`,
   unit_type: sql`unit_type collate "C"`,
+  model_type: sql`model_type collate "C"`,
 }
 
 const COLUMNS: Record<UsageDimension, string> = {
-  day: 'day',
+  hour: 'slot',
+  day: 'slot',
+  week: 'slot',
+  month: 'slot',
   sku: 'sku',
   network: 'network',
   method: 'method',
   api_key: 'apiKeyId',
   currency: 'currency',
   unit_type: 'unitType',
+  model_type: 'modelType',
 }
 
-/** Daily roll-ups of usage. */
+/** Usage from the roll-ups that are written with each settlement. */
 export class UsageRepository {
   readonly #db: Kysely<Database>
 
@@ -54,81 +63,93 @@ export class UsageRepository {
   }
 
   /** Rows and totals in one statement, so that they are of one moment. */
-  async report(accountId: string, selection: UsageSelection): Promise<Omit<UsageReport, 'from' | 'to'>> {
-    const { rows } = await reportQuery(accountId, selection).execute(this.#db)
+  async cube(accountId: string, selection: UsageSelection): Promise<Pick<UsageCube, 'rows' | 'totals' | 'truncated'>> {
+    const { rows } = await cubeQuery(accountId, selection).execute(this.#db)
     const [first] = rows
     return {
-      rows: rows.map(toUsageRow),
-      totals: {
-        requests: Number(first?.total_requests ?? 0),
+      rows: rows.map((row) => toUsageRow(row, selection)),
+      totals: toMeasures({
+        requests: first?.total_requests ?? null,
         units: first === undefined ? '0' : first.total_units,
-        amountNanoUsd: BigInt(first?.total_amount ?? 0),
-      },
+        usd: first?.total_usd ?? null,
+        diem: first?.total_diem ?? null,
+      }),
       truncated: first !== undefined && first.total_rows > BigInt(selection.rowsMax),
     }
   }
 }
 
-function reportQuery(accountId: string, selection: UsageSelection): RawBuilder<SelectedRow> {
-  const { dimensions, rowsMax } = selection
+function cubeQuery(accountId: string, selection: UsageSelection): RawBuilder<SelectedRow> {
+  const { dimensions, order, rowsMax } = selection
   const named = dimensions.map((dimension) => sql`${EXPRESSIONS[dimension]} as ${sql.ref(COLUMNS[dimension])}`)
   const columns = dimensions.map((dimension) => sql.ref(COLUMNS[dimension]))
-  const positions = dimensions.map((_dimension, index) => sql.lit(index + 1))
+  const toPosition = (_column: unknown, index: number) => sql.lit(index + 1)
+  const byTime = order === 'time' ? dimensions.filter(isTimeUnit).map(() => SLOT) : []
+  // A request has one first line, but may have lines of several methods.
+  const ofRow = dimensions.includes('method') || selection.filter.methods != null ? sql`line_requests` : sql`requests`
+  const ofTotals = selection.filter.methods == null ? sql`requests` : sql`line_requests`
   return sql<SelectedRow>`
-    with grouped as (
+    with line as (${usageLines(accountId, selection)}), cell as (
       select ${sql.join([
         ...named,
-        sql`sum(requests) as requests`,
+        sql`unit_type as unit`,
+        sql`sum(${ofRow}) as requests`,
+        sql`sum(${ofTotals}) as counted_requests`,
         sql`sum(units) as units`,
-        sql`sum(amount_nano) as amount`,
-        sql`min(unit_type) as first_unit`,
-        sql`max(unit_type) as last_unit`,
+        sql`coalesce(sum(amount_nano) filter (where currency = 'usd'), 0) as usd`,
+        sql`coalesce(sum(amount_nano) filter (where currency = 'diem'), 0) as diem`,
       ])}
-      from usage_daily
-      where ${sql.join(conditions(accountId, selection), sql` and `)}
-      group by ${positions.length === 0 ? sql`()` : sql.join(positions)}
+      from line
+      group by ${sql.join([...columns.map(toPosition), sql.lit(columns.length + 1)])}
+      having sum(line_requests) > 0
+    ), grouped as (
+      select ${sql.join([
+        ...columns,
+        ...['requests', 'counted_requests', 'units', 'usd', 'diem'].map(
+          (name) => sql`sum(${sql.ref(name)}) as ${sql.ref(name)}`,
+        ),
+        sql`min(unit) as first_unit`,
+        sql`max(unit) as last_unit`,
+      ])}
+      from cell
+      group by ${columns.length === 0 ? sql`()` : sql.join(columns.map(toPosition))}
       having count(*) > 0
     )
     select ${sql.join([
       ...columns,
       sql`requests`,
       sql`case when first_unit = last_unit then trim_scale(units)::text end as units`,
-      sql`amount`,
+      sql`usd`,
+      sql`diem`,
       sql`count(*) over () as total_rows`,
-      sql`sum(requests) over () as total_requests`,
+      sql`sum(counted_requests) over () as total_requests`,
       sql`case when min(first_unit) over () = max(last_unit) over () then trim_scale(sum(units) over ())::text end
         as total_units`,
-      sql`sum(amount) over () as total_amount`,
+      sql`sum(usd) over () as total_usd`,
+      sql`sum(diem) over () as total_diem`,
     ])}
     from grouped
-    order by ${sql.join([sql`amount desc`, ...columns])}
+    order by ${sql.join([...byTime, sql`usd + diem desc`, ...columns])}
     limit ${sql.lit(rowsMax)}`
 }
 
-function conditions(accountId: string, { from, to, filter }: UsageSelection): RawBuilder<unknown>[] {
-  const all = [sql`account_id = ${accountId}`, sql`day between ${from} and ${to}`]
-  const { skus, networks, apiKeyIds, currencies } = filter
-  if (skus != null) all.push(sql`sku in (${sql.join(skus)})`)
-  if (networks != null) {
-    const networkSkus = networks.map((network) => RPC_SKU_PREFIX + network)
-    all.push(sql`unit_type = 'credits' and sku in (${sql.join(networkSkus)})`)
-  }
-  if (apiKeyIds != null) all.push(sql`key_id in (${sql.join(apiKeyIds)})`)
-  if (currencies != null) all.push(sql`currency in (${sql.join(currencies)})`)
-  return all
-}
-
-function toUsageRow(row: SelectedRow): UsageRow {
+function toUsageRow(row: SelectedRow, { slots, dimensions }: UsageSelection): UsageRow {
+  const slot = dimensions.some(isTimeUnit) ? slots[row.slot - 1] : undefined
   return {
-    day: row.day ?? null,
+    startsAt: slot?.startsAt ?? null,
+    day: slot?.day ?? null,
     sku: row.sku ?? null,
     network: row.network ?? null,
     method: row.method ?? null,
     apiKeyId: row.apiKeyId ?? null,
     currency: row.currency ?? null,
     unitType: row.unitType ?? null,
-    requests: Number(row.requests),
-    units: row.units,
-    amountNanoUsd: BigInt(row.amount),
+    modelType: row.modelType ?? null,
+    ...toMeasures(row),
   }
+}
+
+function toMeasures({ requests, units, usd, diem }: SelectedMeasures): UsageMeasures {
+  const [usdNano, diemNano] = [BigInt(usd ?? 0), BigInt(diem ?? 0)]
+  return { requests: Number(requests ?? 0), units, amountNanoUsd: usdNano + diemNano, usdNano, diemNano }
 }

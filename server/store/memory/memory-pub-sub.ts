@@ -22,6 +22,9 @@ export class MemoryPubSub implements PubSub {
     })
   }
 
+  /** Nothing is ever lost within one process. */
+  onResumed(): void {}
+
   close(): Promise<void> {
     this.#listeners.clear()
     return Promise.resolve()

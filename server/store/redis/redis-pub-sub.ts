@@ -24,6 +24,7 @@ export class RedisPubSub implements PubSub {
   readonly #deps: RedisPubSubDeps
   readonly #listeners: ChannelListeners
   readonly #prefix: string
+  readonly #resumedListeners: (() => void)[] = []
   /** Marks own messages, whose echo was delivered already. */
   readonly #origin = randomBytes(9).toString('base64url')
 
@@ -32,6 +33,7 @@ export class RedisPubSub implements PubSub {
     this.#listeners = new ChannelListeners(deps.log)
     this.#prefix = `${deps.keyPrefix ?? 'sluice'}:`
     deps.subscriber.on('ready', this.#resubscribe)
+    deps.publisher.on('ready', this.#resumed)
   }
 
   publish(channel: string, message: string): void {
@@ -51,8 +53,13 @@ export class RedisPubSub implements PubSub {
     }
   }
 
+  onResumed(listener: () => void): void {
+    this.#resumedListeners.push(listener)
+  }
+
   close(): Promise<void> {
     this.#deps.subscriber.off('ready', this.#resubscribe)
+    this.#deps.publisher.off('ready', this.#resumed)
     this.#listeners.clear()
     return Promise.resolve()
   }
@@ -65,7 +72,11 @@ export class RedisPubSub implements PubSub {
   /** The client repeats the subscriptions that once succeeded; those asked for in the meantime are ours to repeat. */
   readonly #resubscribe = (): void => {
     const channels = this.#listeners.channels()
-    if (channels.length > 0) this.#listen(channels).catch(() => undefined)
+    if (channels.length > 0) this.#listen(channels).then(this.#resumed, () => undefined)
+  }
+
+  readonly #resumed = (): void => {
+    for (const listener of this.#resumedListeners) listener()
   }
 
   #listen(channels: string[]): Promise<void> {

@@ -1,8 +1,20 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhenResult } from 'cockatiel'
-import type { BreakerOutcome, CircuitBreaker } from '../../domain/inference/circuit-breaker.ts'
+import type {
+  BreakerOutcome,
+  CircuitBreaker,
+  CircuitState as DomainState,
+} from '../../domain/inference/circuit-breaker.ts'
 
 const CONSECUTIVE_FAILURES = 5
 const PROBE_AFTER_MS = 10_000
+
+const STATES: Readonly<Record<CircuitState, DomainState>> = {
+  [CircuitState.Closed]: 'closed',
+  [CircuitState.Open]: 'open',
+  [CircuitState.HalfOpen]: 'half_open',
+  // Nobody holds it open by hand.
+  [CircuitState.Isolated]: 'open',
+}
 
 /** Opens after five failures in a row; after ten seconds one call is let through as a probe, and its result decides. */
 export function createCircuitBreaker(): CircuitBreaker {
@@ -16,6 +28,9 @@ export function createCircuitBreaker(): CircuitBreaker {
     openedAtMs = Date.now()
   })
   return {
+    get state() {
+      return STATES[policy.state]
+    },
     run(call) {
       const waits = policy.state === CircuitState.Open && Date.now() - openedAtMs < PROBE_AFTER_MS
       // While a probe is under way the policy would make others wait for it; a model may take minutes, so they pass by.

@@ -3,25 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CliEnv, runCli } from '../../../client/cli/run-cli.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { createKeyHarness, type KeyHarness, silentLog } from '../../support/key-harness.ts'
-import { OPERATOR_TOKEN, startOperatorServer } from '../../support/operator-server.ts'
+import { OPERATOR_TOKEN, startTestApp, type TestApp } from '../../support/app.ts'
 
-let database: TestDatabase
-let keys: KeyHarness
-let server: Awaited<ReturnType<typeof startOperatorServer>>
+let server: TestApp
 let env: CliEnv
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  keys = await createKeyHarness(database.db)
-  server = await startOperatorServer({ ...keys, log: silentLog })
+  server = await startTestApp()
   env = { serverUrl: server.url, operatorToken: OPERATOR_TOKEN, dataDir: '/nowhere' }
 })
-afterAll(async () => {
-  await server.close()
-  await database.close()
-})
+afterAll(() => server.close())
+
+const createAccount = () => server.createAccount({ grantNanoUsd: 0n, tier: 'standard' })
 
 async function run(args: string[], overrides: Partial<CliEnv> = {}) {
   let stdout = ''
@@ -37,11 +30,15 @@ describe('account', () => {
     expect(made).toMatchObject({ exitCode: 0, stderr: '' })
     expect(Object.keys(made.json())).toEqual(['accountId', 'adminKey'])
     const { accountId, adminKey } = made.json()
-    expect(await keys.auth.authenticateKey(adminKey)).toMatchObject({ accountId, keyType: 'ADMIN', tier: 'standard' })
+    expect(await server.app.services.auth.authenticateKey(adminKey)).toMatchObject({
+      accountId,
+      keyType: 'ADMIN',
+      tier: 'standard',
+    })
   })
 
   test('list has one row per account over all pages, with the stable fields', async () => {
-    for (let count = 0; count < 101; count += 1) await keys.createAccount()
+    for (let count = 0; count < 101; count += 1) await createAccount()
     const rows = (await run(['account', 'list', '--json'])).json()
     expect(rows.length).toBeGreaterThan(100)
     expect(new Set(rows.map((row: { accountId: string }) => row.accountId)).size).toBe(rows.length)
@@ -56,7 +53,7 @@ describe('account', () => {
   })
 
   test('grant, set-tier and set-stake change what show prints', async () => {
-    const { accountId } = await keys.createAccount()
+    const { accountId } = await createAccount()
     await run(['account', 'grant', accountId, '12.5', '--reason', 'welcome'])
     const taken = await run(['account', 'grant', accountId, '--reason', 'mistake', '--json', '--', '-2.500000001'])
     expect(taken.json()).toMatchObject({ amountUsd: '-2.500000001', balanceAfterUsd: '9.999999999' })
@@ -71,15 +68,18 @@ describe('account', () => {
 
 describe('key', () => {
   test('create, list and revoke work on any account', async () => {
-    const { accountId } = await keys.createAccount()
+    const { accountId } = await createAccount()
     const settings = ['--type', 'INFERENCE', '--description', 'app', '--limit-usd', '5', '--limit-period', 'MONTH']
     const made = (await run(['key', 'create', accountId, ...settings, '--expires-at', '2030-01-01', '--json'])).json()
     expect(made).toMatchObject({ limits: { usd: '5', diem: null }, limitPeriod: 'MONTH', description: 'app' })
-    expect(await keys.auth.authenticateKey(made.apiKey)).toMatchObject({ keyId: made.keyId })
+    expect(await server.app.services.auth.authenticateKey(made.apiKey)).toMatchObject({ keyId: made.keyId })
     expect((await run(['key', 'list', accountId, '--json'])).json()).toHaveLength(2)
     expect((await run(['key', 'list', accountId])).stdout).not.toContain(made.apiKey)
-    expect((await run(['key', 'revoke', accountId, made.keyId, '--json'])).json()).toMatchObject({ revoked: true })
-    await expect(keys.auth.authenticateKey(made.apiKey)).rejects.toThrow('Authentication failed')
+    expect(await run(['key', 'revoke', accountId, made.keyId])).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(await server.app.services.auth.authenticateKey(made.apiKey)).toBeDefined()
+    const revoked = await run(['key', 'revoke', accountId, made.keyId, '--yes', '--json'])
+    expect(revoked.json()).toMatchObject({ revoked: true })
+    await expect(server.app.services.auth.authenticateKey(made.apiKey)).rejects.toThrow('Authentication failed')
   })
 })
 
@@ -88,10 +88,18 @@ describe('verify', () => {
     const clean = await run(['verify', '--json'])
     expect(clean.exitCode).toBe(0)
     expect(Object.keys(clean.json())).toEqual(['ok', 'checks'])
-    const { accountId } = await keys.createAccount()
-    await keys.db.updateTable('balances').set({ balance_nano: 1n }).where('account_id', '=', accountId).execute()
+    const { accountId } = await createAccount()
+    await server.database.db
+      .updateTable('balances')
+      .set({ balance_nano: 1n })
+      .where('account_id', '=', accountId)
+      .execute()
     const broken = await run(['verify', '--json'])
-    await keys.db.updateTable('balances').set({ balance_nano: 0n }).where('account_id', '=', accountId).execute()
+    await server.database.db
+      .updateTable('balances')
+      .set({ balance_nano: 0n })
+      .where('account_id', '=', accountId)
+      .execute()
     expect(broken.exitCode).toBe(1)
     expect(broken.json().ok).toBe(false)
     expect(broken.stderr).toContain('do not add up')

@@ -3,27 +3,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createOperatorClient, type OperatorClient } from '../../../client/cli/operator-client.ts'
 import { TRPC_CODES } from '../../../schema/trpc/errors.ts'
 import { DOMAIN_ERROR_CODES, DomainError } from '../../../server/domain/errors.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { createKeyHarness, type KeyHarness } from '../../support/key-harness.ts'
-import { OPERATOR_TOKEN, startOperatorServer } from '../../support/operator-server.ts'
+import type { Services } from '../../../server/domain/services.ts'
+import { OPERATOR_TOKEN, startTestApp, type TestApp } from '../../support/app.ts'
 
-let database: TestDatabase
-let keys: KeyHarness
-let server: Awaited<ReturnType<typeof startOperatorServer>>
+let server: TestApp
+let services: Services
 let client: OperatorClient
 const logged: string[] = []
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  keys = await createKeyHarness(database.db)
   const log = { info: () => {}, warn: () => {}, error: (message: string) => logged.push(message) }
-  server = await startOperatorServer({ ...keys, log })
+  server = await startTestApp({ overrides: { log } })
+  services = server.app.services
   client = createOperatorClient(server.url, OPERATOR_TOKEN)
 })
-afterAll(async () => {
-  await server.close()
-  await database.close()
-})
+afterAll(() => server.close())
 
 async function failureOf(call: Promise<unknown>): Promise<{ message: string; data: Record<string, unknown> }> {
   const error = await call.then(
@@ -49,7 +43,7 @@ describe('access', () => {
   )
 
   test('an ADMIN key of an account is no operator token', async () => {
-    const { adminKey } = await keys.createAccount()
+    const { adminKey } = await server.createAccount()
     const call = createOperatorClient(server.url, adminKey).accounts.list.query()
     expect((await failureOf(call)).data['code']).toBe('UNAUTHORIZED')
   })
@@ -72,14 +66,15 @@ describe('accounts', () => {
       balances: { usd: '1000000000', diem: '2.5' },
       held: { usd: '0', diem: '0' },
       stakeDiem: '2.5',
-      createdAt: keys.clock.now().toISOString(),
+      createdAt: expect.any(String),
+      suspension: null,
     })
     expect(await client.accounts.get.query({ accountId })).toMatchObject({ tier: 'staff' })
   })
 
   test('are listed in pages', async () => {
-    await keys.createAccount()
-    await keys.createAccount()
+    await server.createAccount()
+    await server.createAccount()
     const first = await client.accounts.list.query({ first: 1 })
     const second = await client.accounts.list.query({ first: 1, after: first.endCursor })
     expect(first.hasNextPage).toBe(true)
@@ -89,10 +84,10 @@ describe('accounts', () => {
 
 describe('keys', () => {
   test('are made, listed without their secret, and revoked', async () => {
-    const { accountId } = await keys.createAccount()
+    const { accountId } = await server.createAccount()
     const limits = { usd: '9999999999', diem: null }
     const { key, apiKey } = await client.keys.create.mutate({ accountId, type: 'INFERENCE', description: 'd', limits })
-    expect(await keys.auth.authenticateKey(apiKey)).toMatchObject({ accountId, keyId: key.keyId })
+    expect(await services.auth.authenticateKey(apiKey)).toMatchObject({ accountId, keyId: key.keyId })
     const listed = await client.keys.list.query({ accountId })
     expect(JSON.stringify(listed)).not.toContain(apiKey)
     expect(listed.find(({ keyId }) => keyId === key.keyId)).toMatchObject({
@@ -100,17 +95,20 @@ describe('keys', () => {
       usage: { currentPeriod: { usd: '0', diem: '0' } },
     })
     await client.keys.revoke.mutate({ accountId, keyId: key.keyId })
-    await expect(keys.auth.authenticateKey(apiKey)).rejects.toThrow('Authentication failed')
+    await expect(services.auth.authenticateKey(apiKey)).rejects.toThrow('Authentication failed')
   })
 
   test('of one account cannot be revoked through another', async () => {
-    const [one, two] = [await keys.createAccount(), await keys.createAccount()]
-    const call = client.keys.revoke.mutate({ accountId: two.accountId, keyId: one.caller.keyId })
+    const [one, two] = [await server.createAccount(), await server.createAccount()]
+    const call = client.keys.revoke.mutate({
+      accountId: two.accountId,
+      keyId: (await services.auth.authenticateKey(one.adminKey)).keyId,
+    })
     expect(await failureOf(call)).toMatchObject({
       message: 'API key not found or expired',
       data: { code: 'BAD_REQUEST' },
     })
-    expect(await keys.auth.authenticateKey(one.adminKey)).toBeDefined()
+    expect(await services.auth.authenticateKey(one.adminKey)).toBeDefined()
   })
 })
 
@@ -146,9 +144,9 @@ describe('errors', () => {
   })
 
   test('an unknown error tells nothing: no text, no stack, but a log line', async () => {
-    const get = keys.accounts.get.bind(keys.accounts)
+    const get = services.accounts.get.bind(services.accounts)
     for (const thrown of [new Error('select secret from db.internal'), new DomainError('internal', 'details inside')]) {
-      keys.accounts.get = () => Promise.reject(thrown)
+      services.accounts.get = () => Promise.reject(thrown)
       const response = await fetch(`${server.url}/trpc/accounts.get?input=${encodeURIComponent('{"accountId":"a"}')}`, {
         headers: { authorization: `Bearer ${OPERATOR_TOKEN}` },
       })
@@ -158,7 +156,7 @@ describe('errors', () => {
       expect(text).not.toMatch(/stack|secret|inside|node_modules/)
       expect(logged.splice(0)).toEqual(['operator call failed'])
     }
-    keys.accounts.get = get
+    services.accounts.get = get
   })
 
   test('a body above 256 KiB and a batch above 20 calls are refused', async () => {

@@ -27,7 +27,12 @@ describe('without a configuration file', () => {
     expect(config).toMatchObject({
       database: { kind: 'embedded', dataDir: join(folder, 'data') },
       redis: null,
-      service: { name: 'service', publicUrl: 'http://localhost:3000', version: '20261121.080910' },
+      service: {
+        name: 'service',
+        publicUrl: 'http://localhost:3000',
+        allowedOrigins: ['*'],
+        version: '20261121.080910',
+      },
       providers: [{ id: 'sandbox', kind: 'sandbox' }],
       compatibility: { text: { 'gpt-4o': 'sandbox-chat' } },
     })

@@ -31,6 +31,13 @@ describe('readEnv', () => {
     expect(readEnv({ PORT: '4000', SLUICE_URL: 'https://api.example.com/' }).serverUrl).toBe('https://api.example.com')
   })
 
+  it('takes operators by name', () => {
+    expect(readEnv({ SLUICE_OPERATOR_TOKENS: 'ada:sixteen-letters!, g.h@x:sixteen:letters!' }).namedOperators).toEqual([
+      { name: 'ada', token: 'sixteen-letters!' },
+      { name: 'g.h@x', token: 'sixteen:letters!' },
+    ])
+  })
+
   it.each([
     ['PORT', '65536'],
     ['PORT', '-1'],
@@ -41,6 +48,10 @@ describe('readEnv', () => {
     ['SLUICE_URL', 'ftp://localhost'],
     ['SLUICE_OPERATOR_TOKEN', 'fifteen-letters'],
     ['SLUICE_KEY_PEPPER', 'short'],
+    ['SLUICE_OPERATOR_TOKENS', 'no-name-before-this-token'],
+    ['SLUICE_OPERATOR_TOKENS', 'ada:fifteen-letters'],
+    ['SLUICE_OPERATOR_TOKENS', 'ada:sixteen-letters!,ada:sixteen-letters?'],
+    ['SLUICE_OPERATOR_TOKENS', 'operator:sixteen-letters!'],
     ['LOG_LEVEL', 'loud'],
   ])('refuses %s=%s by name', (name, value) => {
     expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`1 problem:\\n {2}- ${name}: must`))

@@ -95,6 +95,16 @@ describe('an invalid file', () => {
     ])
   })
 
+  it('asks for the node of a staking contract unless payments on Base name one', () => {
+    const staking = 'staking: { contract: "0x57a6e00000000000000000000000000000000001" }\n'
+    expect(problemsOf(staking)).toEqual([expect.stringMatching(/^line 1: staking\.rpcUrl: name a node of Base/)])
+    expect(problemsOf(staking.replace(' }', ', rpcUrl: "https://node.example.com" }'))).toEqual([])
+    const facilitator = '{ kind: remote, url: "https://facilitator.example.com" }'
+    const base = `x402: { base: { payTo: "0x1", rpcUrl: "https://node.example.com", facilitator: ${facilitator} } }`
+    expect(problemsOf(staking + base)).toEqual([])
+    expect(problemsOf('staking: { contract: here, decimals: 99 }')).toHaveLength(3)
+  })
+
   it('does not blame an unset variable twice', () => {
     expect(problemsOf('providers: [{ id: a, kind: openai, baseUrl: "${BASE_URL}" }]')).toEqual([
       'line 1: providers[0].baseUrl: the environment variable BASE_URL is not set',
@@ -104,6 +114,7 @@ describe('an invalid file', () => {
   it.each([
     ['service: { name: Acme }', 'service.name: must be lower-case letters'],
     ['service: { publicUrl: "https://example.com/api" }', 'service.publicUrl: must be an origin'],
+    ['service: { allowedOrigins: ["https://example.com/app"] }', 'service.allowedOrigins[0]: must be * or an origin'],
     ['service: { version: latest }', 'service.version: must be auto or'],
     [
       'rpc: { networks: { base: { upstreams: [{ url: "http://localhost:1" }] } } }',

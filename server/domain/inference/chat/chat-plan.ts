@@ -1,3 +1,4 @@
+import type { ModelPrivacy } from '../../api-keys/api-key.ts'
 import type { Caller } from '../../auth/caller.ts'
 import type { RatePlan } from '../../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../../rate-limits/rate-plans.ts'
@@ -28,9 +29,14 @@ export interface ChatPlan {
   promptTokens: number
   /** Completion tokens of all choices together that the hold pays for, whatever the prompt turns out to be. */
   heldCompletionTokens: number
+  /** What all choices together are expected to have, until it is known. */
+  expectedCompletionTokens: number
   holdNanoUsd: bigint
   ratePlan: RatePlan
 }
+
+/** A chat request that is checked, measured and priced, whoever sends it. */
+export type MeasuredChat = Omit<ChatPlan, 'ratePlan'>
 
 export interface ChatPlannerDeps {
   catalogue: Catalogue
@@ -46,6 +52,18 @@ export interface ChatPlannerDeps {
  * `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`; nothing is held or consumed yet.
  */
 export async function planChat(caller: Caller, given: unknown, deps: ChatPlannerDeps): Promise<ChatPlan> {
+  const measured = await measureChat(caller.modelPrivacy, given, deps)
+  const { resolved, promptTokens, expectedCompletionTokens } = measured
+  const ratePlan = deps.ratePlans.planForText(caller, resolved.model, promptTokens + expectedCompletionTokens)
+  return { ...measured, ratePlan }
+}
+
+/** The same for a caller that is known only by the models that it may use. */
+export async function measureChat(
+  modelPrivacy: ModelPrivacy,
+  given: unknown,
+  deps: Omit<ChatPlannerDeps, 'ratePlans'>,
+): Promise<MeasuredChat> {
   const { catalogue, counter } = deps
   await counter.load()
   const input = requireBody(given)
@@ -54,7 +72,7 @@ export async function planChat(caller: Caller, given: unknown, deps: ChatPlanner
   const { model, pricing } = resolved
   const parameters = deps.parameters.read(input, suffixed.parameters)
   const request = parseChatRequest(input)
-  assertModelAllowed(caller.modelPrivacy, model)
+  assertModelAllowed(modelPrivacy, model)
   assertCapabilities(model, request)
   const completionLimit = readCompletionLimit(request, model)
   const body = toProviderBody(request, {
@@ -67,7 +85,6 @@ export async function planChat(caller: Caller, given: unknown, deps: ChatPlanner
   assertFitsContext(prompt, completionLimit, model)
   const choices = request.n ?? 1
   const heldCompletionTokens = choices * (completionLimit ?? openLimit(model, prompt.atLeast))
-  const ordinaryTokens = choices * (completionLimit ?? Math.min(ORDINARY_COMPLETION_TOKENS, model.maxCompletionTokens))
   return {
     resolved,
     parameters,
@@ -76,15 +93,20 @@ export async function planChat(caller: Caller, given: unknown, deps: ChatPlanner
     choices,
     promptTokens: prompt.tokens,
     heldCompletionTokens,
+    expectedCompletionTokens: choices * ordinaryLimit(model, completionLimit),
     holdNanoUsd: pricing.worstCaseNanoUsd({
       promptTokens: prompt.heldTokens,
       completionTokens: heldCompletionTokens,
     }),
-    ratePlan: deps.ratePlans.planForText(caller, model, prompt.tokens + ordinaryTokens),
   }
 }
 
+/** Completion tokens that one choice is expected to have. */
+export function ordinaryLimit(model: { maxCompletionTokens: number }, completionLimit: number | undefined): number {
+  return completionLimit ?? Math.min(ORDINARY_COMPLETION_TOKENS, model.maxCompletionTokens)
+}
+
 /** Without a limit of the caller's a model completes up to its cap or the end of its context. */
-function openLimit(model: { maxCompletionTokens: number; contextTokens: number }, promptTokens: number): number {
+export function openLimit(model: { maxCompletionTokens: number; contextTokens: number }, promptTokens: number): number {
   return Math.max(1, Math.min(model.maxCompletionTokens, model.contextTokens - promptTokens))
 }

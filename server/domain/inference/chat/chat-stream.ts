@@ -11,7 +11,7 @@ import { cleanUpstreamMessage } from '../upstream-message.ts'
 import { type ProviderCompletion, readCompletion, toChoices } from './chat-completion.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { estimateUsage, type MeasuredUsage, measureUsage } from './chat-usage.ts'
-import { toUsage } from './chat-usage-record.ts'
+import { toUnchargedUsage, toUsage } from './chat-usage-record.ts'
 import { isRecord } from './completion-text.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import { answerFrame, endFrames, errorFrames, lengthFrames, type StreamIdentity } from './stream-frames.ts'
@@ -180,8 +180,10 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
 
   async #release(): Promise<void> {
     this.#metered = true
+    const { context, plan, metered, routed, clock, startedAtMs } = this.#parts
+    const durationMs = clock.nowMs() - startedAtMs
     try {
-      await this.#parts.metered.release()
+      await metered.release(toUnchargedUsage(plan, { signal: context.signal, routed, durationMs }))
     } catch (error) {
       // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
       this.#parts.log.error('hold could not be released', { ...this.#logFields(), error })

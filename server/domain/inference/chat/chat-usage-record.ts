@@ -1,4 +1,4 @@
-import type { Usage, UsageOutcome } from '../../metering/hold.ts'
+import type { UnchargedUsage, Usage, UsageOutcome } from '../../metering/hold.ts'
 import type { RoutedResponse } from '../provider-router.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import type { MeasuredUsage } from './chat-usage.ts'
@@ -15,12 +15,8 @@ export function toUsage(
   { priced, estimated }: MeasuredUsage,
   { plan, routed, outcome, durationMs }: UsageFacts,
 ): Usage {
-  const { model } = plan.resolved
   return {
-    sku: model.id,
-    modelName: model.name ?? model.id,
-    modelType: 'LLM',
-    unitType: 'tokens',
+    ...soldAs(plan),
     lines: priced.lines,
     outcome,
     estimated,
@@ -28,4 +24,27 @@ export function toUsage(
     retries: routed.retries,
     durationMs,
   }
+}
+
+interface FailureFacts {
+  signal: AbortSignal
+  /** Undefined where no provider answered. */
+  routed?: RoutedResponse | undefined
+  durationMs: number
+}
+
+/** A request that failed and costs nothing, for the request log. */
+export function toUnchargedUsage(plan: ChatPlan, { signal, routed, durationMs }: FailureFacts): UnchargedUsage {
+  return {
+    ...soldAs(plan),
+    outcome: signal.aborted ? 'client_disconnected' : 'upstream_failed',
+    estimated: false,
+    upstreamId: routed?.providerId ?? null,
+    retries: routed?.retries ?? 0,
+    durationMs,
+  }
+}
+
+function soldAs({ resolved: { model } }: ChatPlan) {
+  return { sku: model.id, modelName: model.name ?? model.id, modelType: 'LLM', unitType: 'tokens' } as const
 }

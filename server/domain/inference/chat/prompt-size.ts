@@ -40,8 +40,12 @@ export function measurePrompt(body: ProviderBody, counter: TokenCounter): Prompt
     else if (typeof value === 'object' && value !== null) texts.push(JSON.stringify(value))
   }
   const { tokens, atLeast } = counter.count(texts)
-  const heldTokens = Math.ceil((tokens + fixed) * MARGIN) + body.messages.length * MARGIN_TOKENS_PER_MESSAGE
-  return { tokens: tokens + fixed, atLeast, heldTokens }
+  return { tokens: tokens + fixed, atLeast, heldTokens: heldPromptTokens(tokens + fixed, body.messages.length) }
+}
+
+/** What a prompt of so many tokens by our count may have by the provider's. */
+export function heldPromptTokens(tokens: number, messages: number): number {
+  return Math.ceil(tokens * MARGIN) + messages * MARGIN_TOKENS_PER_MESSAGE
 }
 
 /** Fails with `context_length_exceeded` where the prompt and what is asked for surely do not fit. */

@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CreateAccountInput, GrantAccountInput, SetStakeInput } from '../../../../server/domain/accounts/inputs.ts'
+import { encodeBase58 } from '../../../../server/domain/wallets/base58.ts'
+import { ensureWalletAccount } from '../../../../server/domain/wallets/wallet-account-repository.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createKeyHarness, type KeyHarness } from '../../../support/key-harness.ts'
 
@@ -52,6 +55,20 @@ describe('listing', () => {
     const second = await keys.accounts.list({ first: 2, after: first.endCursor })
     expect([...first.items, ...second.items].map((account) => account.id)).toEqual(made)
     expect(second.items[0]?.balances).toEqual([usd(1n)])
+  })
+
+  test("goes by age also where ids have no order, as those of wallets' accounts", async () => {
+    const names: string[] = []
+    for (let step = 0; step < 6; step++) {
+      keys.clock.advance(1)
+      const address = encodeBase58(createHash('sha256').update(String(step)).digest())
+      if (step % 2 === 0) await keys.accounts.create(CreateAccountInput.parse({ name: `user ${step}` }))
+      else await ensureWalletAccount(database.db, { chain: 'solana', address }, keys.clock.now())
+      names.unshift(step % 2 === 0 ? `user ${step}` : address)
+    }
+    const first = await keys.accounts.list({ first: 3 })
+    const second = await keys.accounts.list({ first: 3, after: first.endCursor })
+    expect([...first.items, ...second.items].map(({ name }) => name)).toEqual(names)
   })
 
   test('refuses the cursor of another list', async () => {

@@ -227,6 +227,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('API keys on %s', (engine) => 
       expect(usage).toEqual({
         trailingSevenDays: { usdNano: 23n, diemNano: 0n },
         currentPeriod: { usdNano: 3n, diemNano: 0n },
+        held: { usdNano: 0n, diemNano: 0n },
       })
     })
   })
@@ -275,18 +276,20 @@ async function fillTo(accountId: string, count: number): Promise<void> {
 async function addUsage(usage: { accountId: string; keyId: string; day: string; amount: bigint }): Promise<void> {
   const { accountId, keyId, day, amount } = usage
   await keys.db
-    .insertInto('usage_daily')
+    .insertInto('usage_daily_totals')
     .values({
       account_id: accountId,
+      grain: 'key',
       day,
       key_id: keyId,
-      sku: 'm',
-      line_type: 'Input',
+      sku: '',
+      line_type: '',
       currency: 'usd',
-      model_name: 'M',
-      model_type: 'LLM',
+      model_name: '',
+      model_type: null,
       unit_type: 'tokens',
       requests: 1n,
+      line_requests: 1n,
       units: '1',
       amount_nano: amount,
     })

@@ -182,6 +182,7 @@ test('only an ADMIN key passes as one', async () => {
     kind: 'wallet',
     keyId: null,
     modelPrivacy: 'ALL',
+    walletChain: 'evm',
     walletAddress: '0x',
     accountId: 'a',
     tier: 'staff',

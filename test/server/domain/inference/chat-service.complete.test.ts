@@ -48,8 +48,8 @@ describe('a whole answer', () => {
         modelType: 'LLM',
         unitType: 'tokens',
         lines: [
-          { type: 'Input', units: 10, amountNanoUsd: 10_000n },
-          { type: 'Output', units: 4, amountNanoUsd: 8_000n },
+          { type: 'Input', units: 10, amountNanoUsd: 10_000n, unitPriceUsd: '0.000001' },
+          { type: 'Output', units: 4, amountNanoUsd: 8_000n, unitPriceUsd: '0.000002' },
         ],
         outcome: 'completed',
         estimated: false,
@@ -65,7 +65,12 @@ describe('a whole answer', () => {
     const usage = { ...USAGE, prompt_tokens_details: { cached_tokens: 6 } }
     const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(completion({ content: 'x' }, usage))) })
     await harness.complete()
-    expect(harness.usage?.lines).toContainEqual({ type: 'Cache Read', units: 6, amountNanoUsd: 3_000n })
+    expect(harness.usage?.lines).toContainEqual({
+      type: 'Cache Read',
+      units: 6,
+      amountNanoUsd: 3_000n,
+      unitPriceUsd: '0.0000005',
+    })
   })
 
   test('is not given before its charge is durable', async () => {

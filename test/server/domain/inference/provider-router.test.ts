@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DomainError } from '../../../../server/domain/errors.ts'
 import type { CircuitBreaker } from '../../../../server/domain/inference/circuit-breaker.ts'
+import { systemClock } from '../../../../server/domain/clock.ts'
 import { ModelDefinition } from '../../../../server/domain/inference/model-definition.ts'
 import type { InferenceProvider, ProviderRequest } from '../../../../server/domain/inference/provider.ts'
 import { ProviderRouter } from '../../../../server/domain/inference/provider-router.ts'
@@ -44,6 +45,9 @@ function hangUntilAborted(signal: AbortSignal): Promise<never> {
 /** A breaker that the test opens by hand and that remembers the outcomes it was told. */
 class FakeBreaker implements CircuitBreaker {
   open = false
+  get state() {
+    return this.open ? ('open' as const) : ('closed' as const)
+  }
   readonly outcomes: boolean[] = []
 
   async run<T extends { healthy: boolean }>(call: () => Promise<T>): Promise<T | undefined> {
@@ -65,6 +69,7 @@ function setUp(...replies: Reply[][]) {
       breakers.push(breaker)
       return breaker
     },
+    clock: systemClock,
     log: { info: () => undefined, warn: (_message, fields) => warnings.push(fields ?? {}), error: () => undefined },
   })
   const model = ModelDefinition.parse({
@@ -193,6 +198,7 @@ describe('after the last provider failed', () => {
     const router = new ProviderRouter({
       providers: new Map([['p0', provider]]),
       createBreaker: () => new FakeBreaker(),
+      clock: systemClock,
       log,
     })
     const request = { operation: '/chat/completions', body: {}, signal: new AbortController().signal } as const

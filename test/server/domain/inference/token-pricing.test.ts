@@ -40,8 +40,8 @@ describe('price', () => {
     expect(tiny.price(usage(1, 1))).toEqual({
       amountNanoUsd: 1n,
       lines: [
-        { type: 'Input', units: 1, amountNanoUsd: 0n },
-        { type: 'Output', units: 1, amountNanoUsd: 1n },
+        { type: 'Input', units: 1, amountNanoUsd: 0n, unitPriceUsd: '0.0000000003' },
+        { type: 'Output', units: 1, amountNanoUsd: 1n, unitPriceUsd: '0.0000000002' },
       ],
     })
   })

@@ -2,6 +2,8 @@ import { expect, it, vi } from 'vitest'
 import { AbuseGuard } from '../../../../server/domain/rate-limits/abuse-guard.ts'
 import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
 import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
+import { createIdSource } from '../../../../server/domain/ids.ts'
+import type { RefusedRequest } from '../../../../server/domain/rate-limits/refusal.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
 
@@ -10,7 +12,10 @@ const { abuse: limits } = LimitTable.parse({})
 function setUp() {
   const clock = createFakeClock()
   const pubSub = new MemoryPubSub(createRecordingLog())
-  const guard = new AbuseGuard({ limits, clock, pubSub })
+  const refused: RefusedRequest[] = []
+  const refusals = { record: (refusal: RefusedRequest) => void refused.push(refusal) }
+  const createGuard = () => new AbuseGuard({ limits, clock, ids: createIdSource(clock), pubSub, refusals })
+  const guard = createGuard()
   const fail = (subject: string, times: number) => {
     for (let count = 0; count < times; count += 1) guard.recordFailure(subject)
   }
@@ -22,7 +27,7 @@ function setUp() {
       return true
     }
   }
-  return { clock, pubSub, guard, fail, isBlocked }
+  return { clock, pubSub, createGuard, guard, fail, isBlocked, refused }
 }
 
 it('blocks after more than 20 failures within 30 seconds, and nobody else', () => {
@@ -70,18 +75,51 @@ it('does not prolong a block by requests that fail during it', () => {
   expect(isBlocked('key:a')).toBe(false)
 })
 
-it('shares blocks with the other processes until it is closed', async () => {
-  const { clock, pubSub, guard, fail } = setUp()
-  const other = new AbuseGuard({ limits, clock, pubSub })
-  await other.start()
-  await guard.start()
-  fail('key:a', 21)
-  await vi.waitFor(() => expect(() => other.assertNotBlocked('key:a')).toThrow('Too many failed requests'))
+it('counts the failures of all processes together, until it is closed', async () => {
+  const { pubSub, createGuard, guard, fail, isBlocked } = setUp()
+  const other = createGuard()
+  await Promise.all([guard.start(), other.start()])
+  for (let count = 0; count < 10; count += 1) other.recordFailure('key:a')
+  fail('key:a', 11)
+  expect(isBlocked('key:a')).toBe(false)
+  await vi.waitFor(() => {
+    expect(isBlocked('key:a')).toBe(true)
+    expect(() => other.assertNotBlocked('key:a')).toThrow('Too many failed requests')
+  })
   await other.close()
-  pubSub.publish('abuse-blocks', 'not json')
+  pubSub.publish('failed-requests', 'not json')
   fail('key:b', 21)
-  await Promise.resolve()
+  await vi.waitFor(() => expect(isBlocked('key:b')).toBe(true))
   expect(() => other.assertNotBlocked('key:b')).not.toThrow()
+})
+
+it('counts each failure once, though it hears its own messages', async () => {
+  const { pubSub, guard, fail, isBlocked } = setUp()
+  await guard.start()
+  const told = new Promise((resolve) => void pubSub.subscribe('failed-requests', resolve))
+  fail('key:a', 20)
+  await told
+  expect(isBlocked('key:a')).toBe(false)
+  await guard.close()
+})
+
+it("logs what a block refuses under the caller's account, in every process", async () => {
+  const { createGuard, guard, refused } = setUp()
+  const other = createGuard()
+  await Promise.all([guard.start(), other.start()])
+  const caller = { accountId: 'account-1', keyId: 'key-1', tier: 'partner' } as const
+  for (let count = 0; count < 21; count += 1) guard.recordFailure('key:key-1', caller)
+  expect(() => guard.assertNotBlocked('key:key-1')).toThrow()
+  await vi.waitFor(() => expect(() => other.assertNotBlocked('key:key-1')).toThrow())
+  const refusal = {
+    accountId: 'account-1',
+    apiKeyId: 'key-1',
+    subject: 'model:unknown',
+    rateLimitTier: 'partner',
+    rateLimitType: 'FAILED_REQUESTS',
+  }
+  expect(refused).toEqual([refusal, refusal])
+  await Promise.all([guard.close(), other.close()])
 })
 
 it.each([

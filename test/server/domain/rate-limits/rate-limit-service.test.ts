@@ -1,15 +1,14 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { KeyCaller } from '../../../../server/domain/auth/caller.ts'
 import { DomainError } from '../../../../server/domain/errors.ts'
 import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
 import type { RatePlan } from '../../../../server/domain/rate-limits/rate-plan.ts'
 import { RateLimitService } from '../../../../server/domain/rate-limits/rate-limit-service.ts'
 import { RatePlans } from '../../../../server/domain/rate-limits/rate-plans.ts'
-import { type Refusal, refusalsChannel } from '../../../../server/domain/rate-limits/refusal-log.ts'
-import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
+import type { RefusedRequest } from '../../../../server/domain/rate-limits/refusal.ts'
+import type { WindowStore } from '../../../../server/domain/rate-limits/window-store.ts'
 import { MemoryWindowStore } from '../../../../server/store/memory/memory-window-store.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
-import { createRecordingLog } from '../../../support/recording-log.ts'
 
 const caller: KeyCaller = {
   kind: 'key',
@@ -24,16 +23,15 @@ const large = { id: 'large-model', tier: 'L' } as const
 
 function setUp() {
   const clock = createFakeClock('2026-01-15T12:00:00.000Z')
-  const refusals: Refusal[] = []
-  const pubSub = new MemoryPubSub(createRecordingLog())
-  const log = { record: (refusal: Refusal) => void refusals.push(refusal) }
-  const rateLimits = new RateLimitService({ store: new MemoryWindowStore(), clock, refusals: log, pubSub })
+  const refusals: RefusedRequest[] = []
+  const log = { record: (refusal: RefusedRequest) => void refusals.push(refusal) }
+  const rateLimits = new RateLimitService({ store: new MemoryWindowStore(), clock, refusals: log })
   const refusalOf = async (plan: RatePlan): Promise<DomainError> => {
     const error = await rateLimits.admit(plan).catch((thrown: unknown) => thrown)
     if (error instanceof DomainError) return error
     throw new Error('the plan was admitted')
   }
-  return { clock, refusals, pubSub, rateLimits, refusalOf, plans: new RatePlans(LimitTable.parse({})) }
+  return { clock, refusals, rateLimits, refusalOf, plans: new RatePlans(LimitTable.parse({})) }
 }
 
 it('admits up to the limit of the tier and says what is left', async () => {
@@ -77,10 +75,8 @@ it('never tells a caller to come back in zero seconds', async () => {
 it.each([
   ['tokens', 'TPM', '500,000 tokens per minute for large-model'],
   ['credits', 'RPD', '10,000,000 RPC credits per 24 hours for /api/v1/crypto/rpc/ethereum-mainnet'],
-] as const)('records and publishes a refusal by %s as %s', async (window, rateLimitType, rule) => {
-  const { rateLimits, plans, refusals, pubSub, refusalOf, clock } = setUp()
-  const pushed: unknown[] = []
-  await pubSub.subscribe(refusalsChannel('account-1'), (message) => pushed.push(JSON.parse(message)))
+] as const)('records a refusal by %s as %s', async (window, rateLimitType, rule) => {
+  const { rateLimits, plans, refusals, refusalOf } = setUp()
   const planOf = (weight: number) =>
     window === 'tokens'
       ? plans.planForText(caller, large, weight)
@@ -94,8 +90,7 @@ it.each([
     rateLimitTier: window === 'tokens' ? 'L' : 'standard',
     rateLimitType,
   }
-  expect(refusals).toEqual([{ ...refusal, at: clock.now() }])
-  await expect.poll(() => pushed).toEqual([{ ...refusal, at: clock.now().toISOString() }])
+  expect(refusals).toEqual([refusal])
 })
 
 it('gives everything back when the request was refused for another reason', async () => {
@@ -134,4 +129,104 @@ it('keeps accounts, models and kinds of requests apart', async () => {
   await rateLimits.admit(plans.planForKeyCreation(caller))
   const sameAccount = plans.planForText({ ...caller, keyId: 'key-2' }, large, 1)
   await expect(rateLimits.admit(sameAccount)).rejects.toMatchObject({ code: 'rate_limited' })
+})
+
+describe('what a refusal announces', () => {
+  it.each(['requests', 'tokens'] as const)('is when the same request passes, if %s refuse it', async (window) => {
+    const { rateLimits, plans, clock, refusalOf } = setUp()
+    await rateLimits.admit(plans.planForText(caller, large, window === 'tokens' ? 480_000 : 1))
+    clock.advance(7_300)
+    const further = window === 'requests' ? 19 : 0
+    for (let count = 0; count < further; count += 1) await rateLimits.admit(plans.planForText(caller, large, 1))
+    clock.advance(9_100)
+    const { limit, retryAfterSeconds } = await refusalOf(plans.planForText(caller, large, 30_000))
+    const requests = limit?.windows?.requests
+    expect(requests?.resetAtMs).toBe(Date.parse('2026-01-15T12:01:00.000Z'))
+    expect(Math.ceil(((requests?.resetAtMs ?? 0) - clock.nowMs()) / 1_000)).toBe(retryAfterSeconds)
+    expect(requests?.remaining).toBe(window === 'requests' ? 0 : 19)
+    clock.set(new Date((requests?.resetAtMs ?? 0) - 1).toISOString())
+    await refusalOf(plans.planForText(caller, large, 30_000))
+    clock.advance(1)
+    await rateLimits.admit(plans.planForText(caller, large, 30_000))
+  })
+
+  it('is the end of the 24 hours where RPC credits refuse it', async () => {
+    const { rateLimits, plans, clock, refusalOf } = setUp()
+    await rateLimits.admit(plans.planForRpc(caller, 'ethereum-mainnet', 9_999_990))
+    clock.advance(3_600_000)
+    const { limit } = await refusalOf(plans.planForRpc(caller, 'ethereum-mainnet', 20))
+    expect(limit).toMatchObject({ limit: 10_000_000, remaining: 10 })
+    expect(limit?.windows?.requests.resetAtMs).toBe(clock.nowMs() + 23 * 3_600_000)
+    clock.set(new Date(limit?.windows?.requests.resetAtMs ?? 0).toISOString())
+    await rateLimits.admit(plans.planForRpc(caller, 'ethereum-mainnet', 20))
+  })
+})
+
+describe('limits of a key', () => {
+  const limited = { ...caller, limitOverrides: { account: null, key: { text: { L: { requestsPerMinute: 2 } } } } }
+
+  it('stand beside those of the account, in one store call', async () => {
+    const { rateLimits, plans, refusals, refusalOf } = setUp()
+    const grant = await rateLimits.admit(plans.planForText(limited, large, 10))
+    expect(grant.plan.scope).toBe('api_key')
+    expect([grant.requests.limit, grant.requests.remaining, grant.tokens?.limit]).toEqual([2, 1, 500_000])
+    await rateLimits.admit(plans.planForText(limited, large, 10))
+    const refused = await refusalOf(plans.planForText(limited, large, 10))
+    expect(refused.message).toContain('2 requests per minute for large-model with this API key')
+    expect(refusals).toMatchObject([{ apiKeyId: 'key-1', rateLimitType: 'RPM' }])
+    const { requests } = await rateLimits.admit(plans.planForText({ ...caller, keyId: 'key-2' }, large, 10))
+    expect(requests).toMatchObject({ limit: 20, remaining: 17 })
+  })
+
+  it('do not let the key have more than its account', async () => {
+    const { rateLimits, plans, refusalOf } = setUp()
+    const generous = { ...limited, limitOverrides: { account: null, key: { text: { L: { requestsPerMinute: 50 } } } } }
+    for (let count = 0; count < 20; count += 1) await rateLimits.admit(plans.planForText(generous, large, 1))
+    const { limit, message } = await refusalOf(plans.planForText(generous, large, 1))
+    expect(message).toContain('20 requests per minute for large-model.')
+    expect(limit?.windows?.requests).toMatchObject({ limit: 20, remaining: 0 })
+  })
+
+  it('are corrected and given back with the windows of the account', async () => {
+    const { rateLimits, plans } = setUp()
+    const key = { text: { L: { requestsPerMinute: 9, tokensPerMinute: 1_000 } }, rpc: { creditsPer24Hours: 500 } }
+    const both = { ...caller, limitOverrides: { account: null, key } }
+    const tokensLeft = async () =>
+      (await rateLimits.fillOf([plans.planForText(both, large, 0)]))[0]?.flatMap(({ name, state }) =>
+        name === 'tokens' ? [state.remaining] : [],
+      )
+    const grant = await rateLimits.admit(plans.planForText(both, large, 5_000))
+    expect(await tokensLeft()).toEqual([495_000, 0])
+    rateLimits.correct(grant, { tokens: 300 })
+    expect(await tokensLeft()).toEqual([499_700, 700])
+    rateLimits.correct(await rateLimits.admit(plans.planForText(both, large, 100)), { tokens: 650 })
+    expect(await tokensLeft()).toEqual([499_050, 50])
+    rateLimits.giveBack(await rateLimits.admit(plans.planForRpc(both, 'base-mainnet', 400)))
+    await rateLimits.admit(plans.planForRpc(both, 'base-mainnet', 500))
+  })
+})
+
+it('tells the fill of many plans in one call of the store', async () => {
+  const clock = createFakeClock()
+  const store = new MemoryWindowStore()
+  let calls = 0
+  const counting: WindowStore = {
+    consume: (charges, nowMs) => store.consume(charges, nowMs),
+    adjust: (charges, atMs) => store.adjust(charges, atMs),
+    peek: (charges, nowMs) => {
+      calls += 1
+      return store.peek(charges, nowMs)
+    },
+    close: () => store.close(),
+  }
+  const rateLimits = new RateLimitService({ store: counting, clock, refusals: { record: () => {} } })
+  const plans = new RatePlans(LimitTable.parse({}))
+  await rateLimits.admit(plans.planForText(caller, large, 1_000))
+  const models = Array.from({ length: 60 }, (_, index) => ({ id: `model-${index}`, type: 'text', tier: 'M' }) as const)
+  const fills = await rateLimits.fillOf(plans.plansOf(caller, [...models, { ...large, type: 'text' }]))
+  expect([calls, fills.length]).toEqual([1, 64])
+  expect(fills[60]?.map(({ state }) => [state.limit, state.remaining])).toEqual([
+    [20, 19],
+    [500_000, 499_000],
+  ])
 })

@@ -3,11 +3,20 @@ import type { AccountTier, Caller } from '../../../../server/domain/auth/caller.
 import { MODEL_TIERS } from '../../../../server/domain/inference/model-definition.ts'
 import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
 import { RatePlans } from '../../../../server/domain/rate-limits/rate-plans.ts'
+import { keyCaller } from '../../../support/callers.ts'
 
 const plans = new RatePlans(LimitTable.parse({}))
 
 function walletOf(tier: AccountTier): Caller {
-  return { kind: 'wallet', accountId: 'account-1', keyId: null, tier, modelPrivacy: 'ALL', walletAddress: '0xabc' }
+  return {
+    kind: 'wallet',
+    accountId: 'account-1',
+    keyId: null,
+    tier,
+    modelPrivacy: 'ALL',
+    walletChain: 'evm',
+    walletAddress: '0xabc',
+  }
 }
 
 describe('the numbers of the specification', () => {
@@ -30,7 +39,7 @@ describe('the numbers of the specification', () => {
     ['videoRetrieve', 120, 120],
   ] as const)('hold for requests of kind %s', (kind, standard, partner) => {
     const limitOf = (tier: AccountTier) => plans.planForRequests(walletOf(tier), { id: 'model' }, kind).requests.limit
-    expect([limitOf('standard'), limitOf('partner')]).toEqual([standard, partner])
+    expect([limitOf('standard'), limitOf('partner'), limitOf('staff')]).toEqual([standard, partner, partner])
   })
 
   it.each([
@@ -63,25 +72,67 @@ it('never plans a negative or fractional weight', () => {
   expect([-5, 0, 10.2, 900_000].map(weightOf)).toEqual([0, 0, 11, 500_000])
 })
 
-it('lists the very numbers that it plans with', () => {
-  const operated = new RatePlans(LimitTable.parse({ standard: { text: { L: { requestsPerMinute: 7 } } } }))
+it.each(['standard', 'partner', 'staff'] as const)('lists the very plans that %s requests consume from', (tier) => {
   const models = [
     { id: 'chat', type: 'text', tier: 'L' },
     { id: 'vectors', type: 'embedding', tier: 'S' },
+    { id: 'pictures', type: 'image', tier: 'S' },
+    { id: 'bigger', type: 'upscale', tier: 'S' },
     { id: 'voice', type: 'tts', tier: 'S' },
+    { id: 'ears', type: 'asr', tier: 'S' },
     { id: 'film', type: 'video', tier: 'M' },
+    { id: 'song', type: 'music', tier: 'M' },
   ] as const
-  expect(operated.currentLimits({ tier: 'standard' }, models)).toEqual([
-    {
-      apiModelId: 'chat',
-      rateLimits: [
-        { type: 'RPM', amount: 7 },
-        { type: 'TPM', amount: 500_000 },
-      ],
-    },
-    { apiModelId: 'vectors', rateLimits: [{ type: 'RPM', amount: 500 }] },
-    { apiModelId: 'voice', rateLimits: [{ type: 'RPM', amount: 60 }] },
-    { apiModelId: 'film', rateLimits: [{ type: 'RPM', amount: 40 }] },
-  ])
-  expect(operated.planForText(walletOf('standard'), { id: 'chat', tier: 'L' }, 1).requests.limit).toBe(7)
+  const [chat, vectors, pictures, bigger, voice, ears, film, song, rpc, creation, management] = plans.plansOf(
+    walletOf(tier),
+    models,
+  )
+  const caller = walletOf(tier)
+  expect(chat).toEqual(plans.planForText(caller, { id: 'chat', tier: 'L' }, 0))
+  expect(vectors).toEqual(plans.planForEmbedding(caller, { id: 'vectors' }))
+  expect(pictures).toEqual(plans.planForRequests(caller, { id: 'pictures' }, 'image'))
+  expect(bigger).toEqual(plans.planForRequests(caller, { id: 'bigger' }, 'image'))
+  expect(voice).toEqual(plans.planForRequests(caller, { id: 'voice' }, 'audio'))
+  expect(ears).toEqual(plans.planForRequests(caller, { id: 'ears' }, 'audio'))
+  expect(film).toEqual(plans.planForRequests(caller, { id: 'film' }, 'videoQueue'))
+  expect(song).toEqual(plans.planForRequests(caller, { id: 'song' }, 'videoQueue'))
+  expect(rpc).toEqual({ ...plans.planForRpc(caller, 'x', 0), subject: 'endpoint:api/v1/crypto/rpc' })
+  expect([creation, management]).toEqual([plans.planForKeyCreation(caller), plans.planForManagement(caller)])
+})
+
+describe('numbers that an operator set', () => {
+  const overrides = {
+    text: { M: { requestsPerMinute: 7 } },
+    image: { requestsPerMinute: 3 },
+    rpc: { creditsPer24Hours: 1_000 },
+  }
+
+  it('stand in place of the tier for an account, number by number', () => {
+    const caller = { ...walletOf('partner'), limitOverrides: { account: overrides, key: null } }
+    const text = plans.planForText(caller, { id: 'model', tier: 'M' }, 5)
+    expect([text.requests.limit, text.tokens?.limit, text.scope, text.ofKey]).toEqual([7, 1_500_000, 'user', undefined])
+    expect(plans.planForText(caller, { id: 'model', tier: 'L' }, 5).requests.limit).toBe(60)
+    expect(plans.planForRequests(caller, { id: 'model' }, 'image').requests.limit).toBe(3)
+    expect(plans.planForRequests(caller, { id: 'model' }, 'audio').requests.limit).toBe(120)
+    const rpc = plans.planForRpc(caller, 'base-mainnet', 5)
+    expect([rpc.requests.limit, rpc.credits?.limit]).toEqual([100, 1_000])
+  })
+
+  it('are windows of their own for a key, counted apart from other keys and from the account', () => {
+    const caller = keyCaller({ limitOverrides: { account: null, key: overrides } })
+    const text = plans.planForText(caller, { id: 'model', tier: 'M' }, 5)
+    expect(text.scope).toBe('api_key')
+    expect(text.requests.limit).toBe(50)
+    expect(text.ofKey).toMatchObject({ requests: { limit: 7, weight: 1 }, tokens: null, credits: null })
+    const other = plans.planForText({ ...caller, keyId: 'other' }, { id: 'model', tier: 'M' }, 5)
+    const keys = [text.requests.key, text.ofKey?.requests?.key, other.ofKey?.requests?.key]
+    expect(new Set(keys).size).toBe(3)
+    // One place in a cluster, since one call of the store takes from all of them.
+    expect(new Set(keys.map((key) => key?.split(':')[0]))).toEqual(new Set([caller.accountId]))
+    expect(plans.planForText(caller, { id: 'model', tier: 'L' }, 5)).toMatchObject({ scope: 'user' })
+    expect(plans.planForRpc(caller, 'base-mainnet', 45).ofKey).toMatchObject({
+      requests: null,
+      credits: { limit: 1_000, weight: 45, windowSeconds: 86_400 },
+    })
+  })
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemClock } from '../../../../server/domain/clock.ts'
 import { NodeRouter } from '../../../../server/domain/rpc/node-router.ts'
 import type { NodeAnswer, RpcNode } from '../../../../server/domain/rpc/rpc-node.ts'
 import { createCircuitBreaker } from '../../../../server/upstream/inference/circuit-breaker.ts'
@@ -32,7 +33,12 @@ function fakeNode(id: string, behave: () => Behaviour, options: { batchItemsMax?
 
 function routerOf(...nodes: RpcNode[]) {
   const log = createRecordingLog()
-  const router = new NodeRouter({ nodes: new Map([['net', nodes]]), createBreaker: createCircuitBreaker, log })
+  const router = new NodeRouter({
+    nodes: new Map([['net', nodes]]),
+    createBreaker: createCircuitBreaker,
+    clock: systemClock,
+    log,
+  })
   const send = ({ write = false, signal = new AbortController().signal } = {}) =>
     router.send({ network: 'net', body: Buffer.from('{}'), write, signal }, async ({ body }) => {
       const text = await readText(body)

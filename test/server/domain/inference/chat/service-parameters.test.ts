@@ -33,8 +33,8 @@ describe('refused naming the parameter', () => {
     [{ enable_web_scraping: true }, 'enable_web_scraping', /no web scraping/],
     [{ enable_x_search: true }, 'enable_x_search', /no X search/],
     [{ character_slug: 'alan-watts' }, 'character_slug', /no characters/],
-    [{ strip_thinking_response: 'yes' }, 'strip_thinking_response', /boolean/],
-    [{ include_acme_system_prompt: 1 }, 'include_acme_system_prompt', /boolean/],
+    [{ strip_thinking_response: 'yes' }, 'strip_thinking_response', /must be true or false/],
+    [{ include_acme_system_prompt: 1 }, 'include_acme_system_prompt', /must be true or false/],
   ])('%j', (parameters, name, message) => {
     expect(() => read(parameters)).toThrow(
       expect.objectContaining({

@@ -1,0 +1,24 @@
+import { RedisWindowStore } from '../../server/store/redis/redis-window-store.ts'
+import { closeRedis, createRedis } from '../../server/store/redis/redis-client.ts'
+import type { Arrival, Booking, LimiterJob } from './limiter.ts'
+import { REDIS_URL } from './redis-server.ts'
+
+/** The other side of `limiter.ts`: one server process's rate windows, on the Redis that all share. */
+const log = { info: () => {}, warn: console.error, error: console.error }
+const [keyPrefix = ''] = process.argv.slice(2)
+const client = await createRedis(REDIS_URL, log)
+const store = new RedisWindowStore({ client, keyPrefix })
+
+async function take(window: LimiterJob['window'], { atMs, weight }: Arrival): Promise<Booking> {
+  const { admitted, consumedAtMs } = await store.consume([{ ...window, weight }], atMs)
+  return { atMs: consumedAtMs, weight: admitted ? weight : 0 }
+}
+
+process.on('message', ({ window, arrivals }: LimiterJob) => {
+  void Promise.all(arrivals.map((arrival) => take(window, arrival))).then((bookings) => process.send?.(bookings))
+})
+process.on('disconnect', () => {
+  closeRedis(client)
+  process.exit(0)
+})
+process.send?.('ready')

@@ -1,0 +1,130 @@
+import { Argument, type Command } from 'commander'
+import type { ModelTier } from '../../server/domain/inference/model-definition.ts'
+import { parseAmount, parseInstant } from './arguments.ts'
+import type { CommandContext } from './command-context.ts'
+import { assertConfirmed } from './confirmation.ts'
+import { CliFailure, EXIT } from './failure.ts'
+import { printChange } from './print-change.ts'
+
+const TIERS = ['XS', 'S', 'M', 'L'] satisfies ModelTier[]
+
+interface ChangeOptions {
+  reason: string
+  effectiveAt?: string
+  yes?: true
+  json?: true
+}
+
+interface PriceOptions extends ChangeOptions {
+  input?: string
+  output?: string
+  cacheInput?: string
+  cacheWrite?: string
+  generation?: string
+  fromConfig?: true
+}
+
+interface DeprecationOptions extends ChangeOptions {
+  replacement?: string
+  autoRemap?: true
+  message?: string
+}
+
+/** The part of `model …` that changes the catalogue, at once or from an instant on. */
+export function addModelChangeCommands(model: Command, context: CommandContext): void {
+  addSetPrice(model, context)
+  addAvailability(model, context)
+  addSetTier(model, context)
+  addDeprecate(model, context)
+}
+
+/** What every change takes. */
+function changeCommand(model: Command, name: string, description: string): Command {
+  return model
+    .command(name)
+    .description(description)
+    .argument('<modelId>')
+    .requiredOption('--reason <text>', 'why, for the history')
+    .option(
+      '--effective-at <instant>',
+      'when it takes effect, such as 2027-01-01T00:00:00Z; else at once',
+      parseInstant,
+    )
+    .option('--json', 'print JSON')
+}
+
+function addSetPrice(model: Command, { connect, streams }: CommandContext): void {
+  changeCommand(model, 'set-price', 'set all prices of a model; a price that is left out is none')
+    .option('--input <usd>', 'for a million prompt tokens', parseAmount)
+    .option('--output <usd>', 'for a million completion tokens', parseAmount)
+    .option('--cache-input <usd>', 'for a million prompt tokens read from the cache', parseAmount)
+    .option('--cache-write <usd>', 'for a million prompt tokens written to the cache', parseAmount)
+    .option('--generation <usd>', 'for one generated image', parseAmount)
+    .option('--from-config', 'back to the prices of the configuration file')
+    .action(async (modelId: string, { reason, effectiveAt, json, fromConfig, ...prices }: PriceOptions) => {
+      const given = toPricing(prices)
+      if ((Object.keys(given).length === 0) !== (fromConfig === true)) {
+        throw new CliFailure('Name the prices, such as --input 0.2 --output 0.8, or --from-config', EXIT.usage)
+      }
+      const client = await connect()
+      const pricing = fromConfig ? null : given
+      printChange(await client.catalogue.setPrice.mutate({ modelId, reason, effectiveAt, pricing }), { json, streams })
+    })
+}
+
+function addAvailability(model: Command, { connect, streams }: CommandContext): void {
+  const set = async (
+    modelId: string,
+    offline: boolean,
+    { reason, effectiveAt, json }: ChangeOptions,
+  ): Promise<void> => {
+    const client = await connect()
+    const change = await client.catalogue.setAvailability.mutate({ modelId, reason, effectiveAt, offline })
+    printChange(change, { json, streams })
+  }
+  changeCommand(model, 'disable', 'refuse requests for a model')
+    .option('--yes', 'do it without further ado')
+    .action(async (modelId: string, options: ChangeOptions) => {
+      assertConfirmed(options.yes, `this refuses every request for the model ${modelId}`)
+      await set(modelId, true, options)
+    })
+  changeCommand(model, 'enable', 'serve a model').action((modelId: string, options: ChangeOptions) =>
+    set(modelId, false, options),
+  )
+}
+
+function addSetTier(model: Command, { connect, streams }: CommandContext): void {
+  changeCommand(model, 'set-tier', 'change which rate limits requests for a model have')
+    .addArgument(new Argument('<tier>').choices(TIERS))
+    .action(async (modelId: string, tier: ModelTier, { reason, effectiveAt, json }: ChangeOptions) => {
+      const client = await connect()
+      printChange(await client.catalogue.setTier.mutate({ modelId, reason, effectiveAt, tier }), { json, streams })
+    })
+}
+
+function addDeprecate(model: Command, { connect, streams }: CommandContext): void {
+  changeCommand(model, 'deprecate', 'announce that a model is served no more from a date on')
+    .argument('<date>', 'such as 2027-06-30T00:00:00Z', parseInstant)
+    .option('--replacement <modelId>', 'the model to use instead')
+    .option('--auto-remap', 'serve the replacement under the old name from that date on')
+    .option('--message <text>', 'what callers are told')
+    .action(async (modelId: string, date: string, options: DeprecationOptions) => {
+      const { reason, effectiveAt, json, replacement, autoRemap, message } = options
+      const deprecation = {
+        date,
+        autoRemap: autoRemap === true,
+        ...(replacement === undefined ? {} : { replacementModelId: replacement }),
+        ...(message === undefined ? {} : { message }),
+      }
+      const client = await connect()
+      const change = await client.catalogue.setDeprecation.mutate({ modelId, reason, effectiveAt, deprecation })
+      printChange(change, { json, streams })
+    })
+}
+
+/** Under the names of the configuration file; the server checks the numbers, as it does those of the file. */
+function toPricing({ input, output, cacheInput, cacheWrite, generation }: Omit<PriceOptions, keyof ChangeOptions>) {
+  const named = { input, output, cache_input: cacheInput, cache_write: cacheWrite, generation }
+  const given = Object.entries(named).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return Object.fromEntries(given.map(([name, usd]) => [name, { usd: Number(usd) }]))
+}

@@ -1,0 +1,36 @@
+import type { ApiPromise } from '../http/api-promise.ts'
+import type { Pages } from '../http/pages.ts'
+import type { Transport } from '../http/transport.ts'
+import type { RequestOptions } from '../options.ts'
+import { REQUEST_PAGE, REQUEST_RECEIPT, type RequestReceiptData } from './operations.ts'
+import type { RequestRecord } from './records.ts'
+import type { RequestFilterInput } from './schema-types.ts'
+import { firstOf, listOfViewer, type PageOptions, readViewer } from './viewer.ts'
+
+export type RequestReceipt = NonNullable<NonNullable<RequestReceiptData['viewer']>['request']>
+
+/** Requests that have ended: what each used, what it cost and how it went. */
+export class Requests {
+  readonly #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /**
+   * The log, newest first, failed requests included.
+   *
+   * @example
+   * for await (const { sku, charge } of sluice.requests.list({ skus: ['my-model'] })) console.log(sku, charge)
+   */
+  list({ pageSize, ...filter }: RequestFilterInput & PageOptions = {}, options?: RequestOptions): Pages<RequestRecord> {
+    const list = { document: REQUEST_PAGE, variables: { ...firstOf({ pageSize }), filter } }
+    return listOfViewer(this.#transport, { ...list, toConnection: ({ requests }) => requests }, options)
+  }
+
+  /** The receipt of one request, by the `requestId` of its response; null for an unknown one and while it runs. */
+  retrieve(requestId: string, options?: RequestOptions): ApiPromise<RequestReceipt | null> {
+    const operation = { document: REQUEST_RECEIPT, variables: { requestId } }
+    return readViewer(this.#transport, { ...operation, toData: ({ request }) => request }, options)
+  }
+}

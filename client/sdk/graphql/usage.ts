@@ -1,0 +1,29 @@
+import type { ApiPromise } from '../http/api-promise.ts'
+import type { Transport } from '../http/transport.ts'
+import type { RequestOptions } from '../options.ts'
+import { USAGE_CUBE, type UsageCubeData } from './operations.ts'
+import type { UsageInput } from './schema-types.ts'
+import { readViewer } from './viewer.ts'
+
+/** Rows with the highest amount first, one for each combination of the dimensions; the others are null. */
+export type UsageReport = NonNullable<UsageCubeData['viewer']>['usage']
+
+export class Usage {
+  readonly #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /**
+   * What was used and paid, split by any dimensions; amounts equal the ledger exactly.
+   *
+   * @example
+   * const { rows, totals } = await sluice.usage.cube({ groupBy: ['DAY', 'SKU'] })
+   * for (const { day, sku, amount } of rows) console.log(day, sku, amount)
+   */
+  cube(input: UsageInput = {}, options?: RequestOptions): ApiPromise<UsageReport> {
+    const operation = { document: USAGE_CUBE, variables: { input } }
+    return readViewer(this.#transport, { ...operation, toData: ({ usage }) => usage }, options)
+  }
+}

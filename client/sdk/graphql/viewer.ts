@@ -1,0 +1,62 @@
+import { type ApiPromise, toApiPromise } from '../http/api-promise.ts'
+import { toRefusal } from '../http/error-body.ts'
+import { type Page, Pages } from '../http/pages.ts'
+import type { Transport } from '../http/transport.ts'
+import type { RequestOptions } from '../options.ts'
+import { runOperation } from './graphql-client.ts'
+import type { PageEnd } from './records.ts'
+import type { TypedDocument } from './typed-document.ts'
+
+/** 1 to 100 items a page; 100 unless given. */
+export interface PageOptions {
+  pageSize?: number | undefined
+}
+
+const PAGE_SIZE = 100
+
+interface Operation<Viewer, Variables> {
+  /** Answers null where no credential was sent. */
+  document: TypedDocument<{ viewer: Viewer | null }, Variables>
+  variables: Variables
+}
+
+interface Connection<Item> {
+  nodes: Item[]
+  pageInfo: PageEnd
+}
+
+/** What an operation says about the caller's own account; throws AuthenticationError where nobody calls. */
+export function readViewer<Viewer, Variables, Data>(
+  transport: Transport,
+  { toData, ...operation }: Operation<Viewer, Variables> & { toData: (viewer: Viewer) => Data },
+  options: RequestOptions | undefined,
+): ApiPromise<Data> {
+  const answer = runOperation(transport, operation, options).withResponse()
+  return toApiPromise(
+    answer.then(({ data: { viewer }, response }) => {
+      if (viewer !== null) return { data: toData(viewer), response }
+      throw toRefusal('UNAUTHENTICATED', { message: 'This needs an API key or a wallet', body: null }, response)
+    }),
+  )
+}
+
+/** One list of the account, page by page. */
+export function listOfViewer<Viewer, Variables extends { first: number }, Item>(
+  transport: Transport,
+  list: Operation<Viewer, Variables> & { toConnection: (viewer: Viewer) => Connection<Item> },
+  options: RequestOptions | undefined,
+): Pages<Item> {
+  const { document, toConnection } = list
+  const toData = (viewer: Viewer): Page<Item> => {
+    const { nodes, pageInfo } = toConnection(viewer)
+    return { items: nodes, nextCursor: pageInfo.hasNextPage ? pageInfo.endCursor : null }
+  }
+  return new Pages((after) => {
+    const variables = { ...list.variables, after }
+    return readViewer(transport, { document, variables, toData }, options)
+  })
+}
+
+export function firstOf({ pageSize = PAGE_SIZE }: PageOptions): { first: number } {
+  return { first: pageSize }
+}

@@ -1,0 +1,27 @@
+import type { ResponseInfo } from './response-info.ts'
+
+/** Data with everything that its answer tells beside it. */
+export interface ApiResponse<Data> {
+  data: Data
+  response: ResponseInfo
+}
+
+/** Resolves to the data of an answer; `withResponse()` gives request id, cost, balances and limits with it. */
+export type ApiPromise<Data> = Promise<Data> & {
+  /**
+   * @example
+   * const { data, response } = await sluice.chat.completions.create(request).withResponse()
+   * console.log(response.requestId, response.cost?.usd, response.balances.usd)
+   */
+  withResponse: () => Promise<ApiResponse<Data>>
+}
+
+export function toApiPromise<Data>(answer: Promise<ApiResponse<Data>>): ApiPromise<Data> {
+  const data = answer.then((answered) => answered.data)
+  const withResponse = (): Promise<ApiResponse<Data>> => {
+    // Whoever takes the whole answer hears of its failure there.
+    data.catch(() => {})
+    return answer
+  }
+  return Object.assign(data, { withResponse })
+}

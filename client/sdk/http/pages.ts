@@ -1,0 +1,34 @@
+/** One page of a list. */
+export interface Page<Item> {
+  items: Item[]
+  /** Continues behind this page; null after the last one. */
+  nextCursor: string | null
+}
+
+/** A list that is fetched page by page while it is read. Leaving the loop fetches no further page. */
+export class Pages<Item> implements AsyncIterable<Item> {
+  readonly #fetchPage: (cursor: string | null) => Promise<Page<Item>>
+
+  constructor(fetchPage: (cursor: string | null) => Promise<Page<Item>>) {
+    this.#fetchPage = fetchPage
+  }
+
+  /** A single page: the first, or the one behind a cursor that an earlier page gave. */
+  page(cursor: string | null = null): Promise<Page<Item>> {
+    return this.#fetchPage(cursor)
+  }
+
+  /** All pages, one after the other. */
+  async *pages(): AsyncGenerator<Page<Item>, void> {
+    let cursor: string | null = null
+    do {
+      const page: Page<Item> = await this.#fetchPage(cursor)
+      yield page
+      cursor = page.nextCursor
+    } while (cursor !== null)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void> {
+    for await (const page of this.pages()) yield* page.items
+  }
+}

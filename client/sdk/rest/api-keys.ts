@@ -1,0 +1,138 @@
+import { ROTATE_API_KEY, type RotateApiKeyData } from '../graphql/operations.ts'
+import type { ApiKeyType, LimitPeriod, ModelPrivacy } from '../graphql/schema-types.ts'
+import { runOperation } from '../graphql/graphql-client.ts'
+import { type ApiPromise, toApiPromise } from '../http/api-promise.ts'
+import { toRefusal } from '../http/error-body.ts'
+import type { ResponseInfo } from '../http/response-info.ts'
+import type { Transport } from '../http/transport.ts'
+import type { IdempotentRequestOptions, RequestOptions } from '../options.ts'
+
+/** Most that a key may spend in one period; null is no limit, zero blocks the currency. */
+export interface ConsumptionLimits {
+  usd?: number | null
+  diem?: number | null
+}
+
+export interface ApiKeySettings {
+  /** Up to 64 characters. */
+  description: string
+  consumptionLimit?: ConsumptionLimits
+  limitPeriod?: LimitPeriod
+  modelPrivacy?: ModelPrivacy
+  /** A UTC day or an instant in ISO 8601; `''` or null is never. */
+  expiresAt?: string | null
+}
+
+interface ApiKeyBase {
+  id: string
+  apiKeyType: ApiKeyType
+  description: string
+  limitPeriod: LimitPeriod
+  modelPrivacy: ModelPrivacy
+  /** ISO 8601; null is never. */
+  expiresAt: string | null
+}
+
+export interface CreatedApiKey extends ApiKeyBase {
+  /** The secret. It is shown this once. */
+  apiKey: string
+  consumptionLimit: { usd: number | null; diem: number | null }
+}
+
+export interface UpdatedApiKey extends ApiKeyBase {
+  consumptionLimits: { usd: number | null; diem: number | null }
+  createdAt: string | null
+  last6Chars: string
+  lastUsedAt: string | null
+}
+
+export interface ApiKey extends UpdatedApiKey {
+  /** Decimal texts with 4 decimals. */
+  usage: { trailingSevenDays: { usd: string; diem: string } }
+  currentPeriodUsage: { usd: string; diem: string }
+}
+
+/** A new key in place of an old one. */
+export type RotatedApiKey = Extract<
+  RotateApiKeyData['rotateApiKey'],
+  { __typename: 'RotateApiKeySuccess' }
+>['apiKey'] & {
+  /** The secret. It is shown this once. */
+  secret: string
+}
+
+/** Keys of the account. Everything here needs an ADMIN key. */
+export class ApiKeys {
+  readonly #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  /**
+   * Makes a key and shows its secret, once. At most 20 a minute and 500 active ones per account.
+   *
+   * @example
+   * const { apiKey } = await sluice.apiKeys.create({
+   *   apiKeyType: 'INFERENCE',
+   *   description: 'backend',
+   *   consumptionLimit: { usd: 5 },
+   * })
+   */
+  create(
+    body: ApiKeySettings & { apiKeyType: ApiKeyType },
+    options?: IdempotentRequestOptions,
+  ): ApiPromise<CreatedApiKey> {
+    const request = { method: 'POST', path: PATH, body, repeat: 'keyed', options } as const
+    return this.#transport.request(request, ({ data }: { data: CreatedApiKey }) => data)
+  }
+
+  /** The active keys, newest first, with what they spent. */
+  list(options?: RequestOptions): ApiPromise<ApiKey[]> {
+    const request = { method: 'GET', path: PATH, repeat: 'safe', options } as const
+    return this.#transport.request(request, ({ data }: { data: ApiKey[] }) => data)
+  }
+
+  retrieve(id: string, options?: RequestOptions): ApiPromise<ApiKey> {
+    const request = { method: 'GET', path: `${PATH}/${encodeURIComponent(id)}`, repeat: 'safe', options } as const
+    return this.#transport.request(request, ({ data }: { data: ApiKey }) => data)
+  }
+
+  /** Changes what is given; the rest stays. A limit of null removes that limit. */
+  update(id: string, changes: Partial<ApiKeySettings>, options?: RequestOptions): ApiPromise<UpdatedApiKey> {
+    // The same changes twice are the same changes.
+    const request = { method: 'PATCH', path: PATH, body: { id, ...changes }, repeat: 'safe', options } as const
+    return this.#transport.request(request, ({ data }: { data: UpdatedApiKey }) => data)
+  }
+
+  /** Ends a key for good, within a second and everywhere. */
+  revoke(id: string, options?: RequestOptions): ApiPromise<void> {
+    const request = { method: 'DELETE', path: PATH, query: { id }, repeat: 'unsafe', options } as const
+    return this.#transport.request(request, () => undefined)
+  }
+
+  /**
+   * Replaces an active key by a new one with the same settings; the old one goes on working for `graceSeconds` (0 to 604,800).
+   * Counts as a creation.
+   */
+  rotate(id: string, { graceSeconds = 0 } = {}, options?: RequestOptions): ApiPromise<RotatedApiKey> {
+    const variables = { input: { id: btoa(`ApiKey:${id}`), graceSeconds } }
+    const answer = runOperation(this.#transport, { document: ROTATE_API_KEY, variables }, options).withResponse()
+    return toApiPromise(
+      answer.then(({ data, response }) => ({ data: toRotated(data.rotateApiKey, response), response })),
+    )
+  }
+}
+
+function toRotated(result: RotateApiKeyData['rotateApiKey'], response: ResponseInfo): RotatedApiKey {
+  switch (result.__typename) {
+    case 'RotateApiKeySuccess':
+      return { ...result.apiKey, secret: result.secret }
+    case 'InvalidInput':
+      throw toRefusal('BAD_USER_INPUT', { ...result, body: result }, response)
+    case 'LimitReached':
+      throw toRefusal('RATE_LIMITED', { ...result, body: result }, response)
+  }
+}
+
+const PATH = '/api/v1/api_keys'

@@ -1,0 +1,82 @@
+import { ConnectionError, SluiceError } from '../errors.ts'
+import { isRecord, toApiError } from '../http/error-body.ts'
+import { readChunks, readEventStream } from '../http/event-stream.ts'
+import { type Cost, readCost, type ResponseInfo } from '../http/response-info.ts'
+import type { OpenAnswer } from '../http/transport.ts'
+import type { ChatCompletionChunk, TokenUsage } from './chat-types.ts'
+
+const END = '[DONE]'
+
+/**
+ * The chunks of one answer, to be read once. Leaving the loop closes the connection, and only what was delivered is paid. A
+ * failure in the middle throws the ApiError of its kind, a broken connection a ConnectionError.
+ *
+ * @example
+ * const stream = await sluice.chat.completions.create({ ...request, stream: true })
+ * for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '')
+ * console.log(stream.cost?.usd)
+ */
+export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
+  /** Head of the answer; its cost is not known there. */
+  readonly response: ResponseInfo
+  readonly #open: OpenAnswer
+  #started = false
+  #cost: Cost | null = null
+  #usage: TokenUsage | null = null
+
+  constructor(open: OpenAnswer, response: ResponseInfo) {
+    this.#open = open
+    this.response = response
+  }
+
+  /** What the answer cost; null until the last chunk. */
+  get cost(): Cost | null {
+    return this.#cost
+  }
+
+  /** Tokens of prompt and answer; null until the last chunk. */
+  get usage(): TokenUsage | null {
+    return this.#usage
+  }
+
+  /** Closes the connection; a loop over the stream then throws an AbortedError. */
+  abort(): void {
+    this.#open.attempt.cancel()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void> {
+    if (this.#started) throw new SluiceError('A stream can be read once; keep its chunks to read them again')
+    this.#started = true
+    const { attempt } = this.#open
+    try {
+      for await (const data of readEventStream(this.#bytes())) {
+        attempt.signal.throwIfAborted()
+        if (data === END) return
+        yield this.#toChunk(data)
+      }
+      throw new ConnectionError('The connection ended in the middle of the stream')
+    } catch (thrown) {
+      throw attempt.toError(thrown)
+    } finally {
+      attempt.cancel()
+    }
+  }
+
+  async *#bytes(): AsyncGenerator<Uint8Array, void> {
+    const { attempt, response } = this.#open
+    if (response.body === null) return
+    for await (const chunk of readChunks(response.body)) {
+      attempt.arm()
+      yield chunk
+    }
+  }
+
+  #toChunk(data: string): ChatCompletionChunk {
+    const chunk: unknown = JSON.parse(data)
+    if (isRecord(chunk) && chunk['error'] !== undefined) throw toApiError(chunk, this.response.status, this.response)
+    const known = chunk as ChatCompletionChunk
+    this.#cost = readCost(known) ?? this.#cost
+    this.#usage = known.usage ?? this.#usage
+    return known
+  }
+}

@@ -1,0 +1,148 @@
+import { ApiError, SluiceError } from '../errors.ts'
+import { type ApiPromise, toApiPromise } from '../http/api-promise.ts'
+import { Pages } from '../http/pages.ts'
+import type { Transport } from '../http/transport.ts'
+import { toNanoUsd } from '../money.ts'
+import type { RequestOptions } from '../options.ts'
+import type { Open } from '../rest/open.ts'
+import { Rpc } from '../rest/rpc.ts'
+import { chooseRequirement, encodePayment, type PaymentRequirement, signEvmPayment } from './payment.ts'
+import { signSolanaPayment } from './solana-payment.ts'
+import type { Wallet } from './wallet.ts'
+
+const TOP_UP_PATH = '/api/v1/x402/top-up'
+const NANO_PER_ATOMIC = 1_000n
+const SOLANA = 'solana-mainnet'
+const PAGE_SIZE = 100
+
+export interface WalletBalance {
+  walletAddress: string
+  /** JSON number; `response.walletBalanceUsd` is the exact text. */
+  balanceUsd: number
+  /** Whether the next request would be let through. */
+  canConsume: boolean
+  minimumTopUpUsd: number
+  suggestedTopUpUsd: number
+  diemBalanceUsd?: number
+}
+
+export interface WalletTransaction {
+  id: string
+  /** JSON number in USD, negative out of the wallet's balance. */
+  amount: number
+  balanceAfter: number
+  type: Open<'TOP_UP' | 'CHARGE' | 'REFUND'>
+  createdAt: string
+  requestId: string | null
+  modelId: string | null
+}
+
+export interface TopUp {
+  walletAddress: string
+  /** JSON numbers in USD. */
+  amountCredited: number
+  newBalance: number
+  paymentId: string
+}
+
+type PaymentAnswer = { success: true; data: TopUp } | { success: false; retryAfterSeconds: number }
+
+/** The prepaid balance of the client's wallet. */
+export class WalletAccount {
+  readonly #transport: Transport
+  readonly #wallet: Wallet | undefined
+
+  constructor(transport: Transport, wallet: Wallet | undefined) {
+    this.#transport = transport
+    this.#wallet = wallet
+  }
+
+  balance(options?: RequestOptions): ApiPromise<WalletBalance> {
+    const path = `/api/v1/x402/balance/${this.#require().address}`
+    return this.#transport.request(
+      { method: 'GET', path, repeat: 'safe', options },
+      ({ data }: { data: WalletBalance }) => data,
+    )
+  }
+
+  /** Top-ups, charges and refunds, newest first. */
+  transactions({ pageSize = PAGE_SIZE } = {}, options?: RequestOptions): Pages<WalletTransaction> {
+    const path = `/api/v1/x402/transactions/${this.#require().address}`
+    return new Pages(async (cursor) => {
+      const offset = Number(cursor ?? 0)
+      const { transactions, pagination } = await this.#transport.request(
+        { method: 'GET', path, query: { limit: pageSize, offset }, repeat: 'safe', options },
+        ({ data }: { data: { transactions: WalletTransaction[]; pagination: { hasMore: boolean } } }) => data,
+      )
+      return { items: transactions, nextCursor: pagination.hasMore ? String(offset + transactions.length) : null }
+    })
+  }
+
+  /**
+   * Pays USDC into the balance: exactly the amount given, at least what the service asks. Resolves when it is credited. Where
+   * the call fails in between, sign no second payment: `signTopUp` and `pay` are the two steps, and `pay` may be repeated.
+   *
+   * @example
+   * const { newBalance } = await sluice.wallet.topUp({ usd: '10' })
+   */
+  topUp(amount: { usd: string }, options?: RequestOptions): ApiPromise<TopUp> {
+    return toApiPromise(this.signTopUp(amount, options).then((payment) => this.pay(payment, options).withResponse()))
+  }
+
+  /** A signed payment, which is good for some minutes and for one credit. Nothing is paid yet. */
+  async signTopUp({ usd }: { usd: string }, options?: RequestOptions): Promise<string> {
+    const wallet = this.#require()
+    const amountNanoUsd = toNanoUsd(usd)
+    if (amountNanoUsd % NANO_PER_ATOMIC !== 0n) throw new RangeError(`${usd} USD has more than the 6 decimals of USDC`)
+    const offer = chooseRequirement(await this.#offer(options), wallet)
+    const requirement = { ...offer, amount: String(amountNanoUsd / NANO_PER_ATOMIC) }
+    return encodePayment(requirement, await this.#sign(wallet, requirement, options))
+  }
+
+  /** Sends a signed payment, again and again with the same one until it is known how it ended. */
+  pay(payment: string, options: RequestOptions = {}): ApiPromise<TopUp> {
+    return toApiPromise(this.#pay(payment, options))
+  }
+
+  async #pay(payment: string, options: RequestOptions) {
+    const headers = { ...options.headers, 'payment-signature': payment }
+    for (;;) {
+      // The service credits a payment once, however often it arrives.
+      const { data: answer, response } = await this.#transport
+        .request(
+          { method: 'POST', path: TOP_UP_PATH, repeat: 'safe', isPublic: true, options: { ...options, headers } },
+          (body: PaymentAnswer) => body,
+        )
+        .withResponse()
+      if (answer.success) return { data: answer.data, response }
+      await this.#transport.wait(answer.retryAfterSeconds * 1_000, options.signal)
+    }
+  }
+
+  #sign(wallet: Wallet, requirement: PaymentRequirement, options: RequestOptions | undefined): Promise<object> {
+    if (requirement.network.startsWith('eip155:')) return signEvmPayment(wallet, requirement)
+    return signSolanaPayment(wallet, requirement, wallet.latestBlockhash ?? (() => this.#latestBlockhash(options)))
+  }
+
+  async #latestBlockhash(options: RequestOptions | undefined): Promise<string> {
+    const call = { method: 'getLatestBlockhash', params: [] }
+    const { value } = await new Rpc(this.#transport).request<{ value: { blockhash: string } }>(SOLANA, call, options)
+    return value.blockhash
+  }
+
+  /** What can be paid is told as the refusal of a request that pays nothing. */
+  async #offer(options: RequestOptions | undefined): Promise<unknown> {
+    try {
+      const request = { method: 'POST', path: TOP_UP_PATH, repeat: 'safe', isPublic: true, options } as const
+      return await this.#transport.request(request, (body: unknown) => body)
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 402) return error.body
+      throw error
+    }
+  }
+
+  #require(): Wallet {
+    if (this.#wallet !== undefined) return this.#wallet
+    throw new SluiceError('This client has no wallet; give createClient one')
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { CreateApiKeyInput } from '../../server/domain/api-keys/inputs.ts'
+import { parseInput } from '../../server/domain/validation.ts'
+import { KEY_BODY_BYTES_MAX, type Route } from '../route.ts'
+import { toCreatedKey } from './api-key-response.ts'
+import { ConsumptionLimitBody } from './consumption-limit.ts'
+
+const { type, description, limitPeriod, modelPrivacy, expiresAt } = CreateApiKeyInput.shape
+
+const GenerateWeb3KeyBody = z.strictObject({
+  address: z.string(),
+  signature: z.string(),
+  token: z.string(),
+  apiKeyType: type,
+  description: description.default('Web3 API Key'),
+  consumptionLimit: ConsumptionLimitBody.prefault({}),
+  limitPeriod,
+  modelPrivacy,
+  expiresAt,
+})
+
+export const generateWeb3KeyRoute: Route = {
+  method: 'post',
+  path: '/api_keys/generate_web3_key',
+  access: 'public',
+  body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX },
+  summary:
+    'Create an API key for a wallet that has stake on Base and signed a token; the answer shows its secret, once',
+  input: GenerateWeb3KeyBody,
+  handler: async (exchange) => {
+    const { address, signature, token, apiKeyType, consumptionLimit, ...settings } = parseInput(
+      GenerateWeb3KeyBody,
+      exchange.body,
+    )
+    const limits = { usdNano: null, diemNano: null, ...consumptionLimit }
+    const created = await exchange.services.web3Keys.create(
+      { address, signature, token, key: { ...settings, type: apiKeyType, limits } },
+      { requestId: exchange.requestId, address: exchange.remoteAddress },
+    )
+    exchange.setHeader('Cache-Control', 'no-store')
+    exchange.json(200, { data: toCreatedKey(created), success: true })
+  },
+}

@@ -1,0 +1,13 @@
+import type { Route } from '../route.ts'
+
+export const generateWeb3TokenRoute: Route = {
+  method: 'get',
+  path: '/api_keys/generate_web3_key',
+  access: 'public',
+  summary: 'A token that a wallet with stake signs to get an API key',
+  handler: async (exchange) => {
+    const token = await exchange.services.web3Keys.token(exchange.remoteAddress)
+    exchange.setHeader('Cache-Control', 'no-store')
+    exchange.json(200, { success: true, data: { token } })
+  },
+}

@@ -1,0 +1,19 @@
+import type { Route } from '../route.ts'
+
+/** The day from which clients of the public API know this endpoint as gone. */
+const SUNSET = 'Wed, 16 Sep 2026 00:00:00 GMT'
+const DEPRECATION = `@${Date.parse(SUNSET) / 1_000}`
+const SUCCESSOR = '/api/v1/billing/usage-history'
+
+export const getUsageRoute: Route = {
+  method: 'get',
+  path: '/billing/usage',
+  access: 'public',
+  summary: 'Retired: GET /billing/usage-history took its place',
+  handler: async (exchange) => {
+    exchange.setHeader('Deprecation', DEPRECATION)
+    exchange.setHeader('Sunset', SUNSET)
+    exchange.setHeader('Link', `<${SUCCESSOR}>; rel="successor-version"`)
+    exchange.json(410, { error: `This endpoint is retired; use GET ${SUCCESSOR}`, code: 'GONE' })
+  },
+}

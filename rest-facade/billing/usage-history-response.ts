@@ -1,0 +1,118 @@
+import { formatUsdFixed, toUsdNumber } from '../../server/domain/money.ts'
+import type { RequestLine, RequestRecord } from '../../server/domain/requests/request-record.ts'
+import type { UsageHistoryEntry } from '../../server/domain/usage/usage-history.ts'
+
+/** Lines that are counted in tokens are sold by the million. */
+const TOKENS_PER_UNIT = 1_000_000
+const SINGULAR: Record<RequestRecord['unitType'], string> = {
+  tokens: 'mtoken',
+  images: 'unit',
+  chars: 'char',
+  minutes: 'minute',
+  seconds: 'second',
+  credits: 'credit',
+}
+
+/** One entry in the public API's form; `amount` is negative, since it left the balance. */
+export function toHistoryEntry({ chargedAt, currency, amountNanoUsd, requestId, detail }: UsageHistoryEntry) {
+  const common = {
+    timestamp: chargedAt.toISOString(),
+    amount: toUsdNumber(amountNanoUsd),
+    currency: currency.toUpperCase(),
+  }
+  if (detail === null) {
+    return {
+      ...common,
+      sku: 'usage',
+      units: 1,
+      pricePerUnitUsd: toUsdNumber(-amountNanoUsd),
+      notes: 'Details are no longer kept',
+      inferenceDetails: toDetails(requestId, null),
+    }
+  }
+  const { request, line } = detail
+  const units = request.unitType === 'tokens' ? line.units / TOKENS_PER_UNIT : line.units
+  return {
+    ...common,
+    sku: toSku(request, line),
+    units,
+    pricePerUnitUsd: toPrice(request, line),
+    notes: request.unitType === 'credits' ? line.type : 'API Inference',
+    inferenceDetails: toDetails(requestId, request),
+  }
+}
+
+function toSku({ sku, unitType }: RequestRecord, { type }: RequestLine): string {
+  if (unitType === 'credits') return sku
+  if (unitType === 'images') return `${sku}-image-unit`
+  const kind = type.toLowerCase().replaceAll(' ', '-')
+  return unitType === 'tokens' ? `${sku}-llm-${kind}-mtoken` : `${sku}-${kind}-${SINGULAR[unitType]}`
+}
+
+/** As it was published, or else what the units came to. */
+function toPrice({ unitType }: RequestRecord, { unitPriceUsd, units, amountNanoUsd }: RequestLine): number {
+  const perUnit = unitType === 'tokens' ? TOKENS_PER_UNIT : 1
+  const exact = unitPriceUsd === null ? toUsdNumber(amountNanoUsd) / (units === 0 ? 1 : units) : Number(unitPriceUsd)
+  return Number((exact * perUnit).toPrecision(12))
+}
+
+function toDetails(requestId: string | null, request: RequestRecord | null) {
+  if (requestId === null) return null
+  const tokensOf = (...types: string[]): number | null => {
+    if (request?.unitType !== 'tokens') return null
+    return request.lines.filter(({ type }) => types.includes(type)).reduce((sum, { units }) => sum + units, 0)
+  }
+  return {
+    requestId,
+    promptTokens: tokensOf('Input', 'Cache Read', 'Cache Write'),
+    completionTokens: tokensOf('Output'),
+    inferenceExecutionTime: request?.durationMs ?? null,
+  }
+}
+
+const COLUMNS = [
+  'timestamp',
+  'sku',
+  'pricePerUnitUsd',
+  'units',
+  'amount',
+  'currency',
+  'notes',
+  'inferenceDetails.requestId',
+  'inferenceDetails.inferenceExecutionTime',
+  'inferenceDetails.promptTokens',
+  'inferenceDetails.completionTokens',
+]
+
+/** The same entries as CSV (RFC 4180); amounts have all their decimals, since spreadsheets read no exponents alike. */
+export function toHistoryCsv(entries: readonly UsageHistoryEntry[]): string {
+  const lines = entries.map((entry) => {
+    const body = toHistoryEntry(entry)
+    const details = body.inferenceDetails
+    return [
+      body.timestamp,
+      toText(body.sku),
+      toPlain(body.pricePerUnitUsd),
+      toPlain(body.units),
+      formatUsdFixed(entry.amountNanoUsd, 9),
+      body.currency,
+      toText(body.notes),
+      details?.requestId ?? '',
+      details?.inferenceExecutionTime ?? '',
+      details?.promptTokens ?? '',
+      details?.completionTokens ?? '',
+    ].join(',')
+  })
+  return `${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`
+}
+
+/** A text that a spreadsheet would run as a formula is made one that it shows. */
+function toText(text: string): string {
+  const shown = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown
+}
+
+function toPlain(value: number): string {
+  const text = String(value)
+  return text.includes('e') ? value.toFixed(12).replace(/\.?0+$/, '') : text
+}

@@ -1,0 +1,32 @@
+import { toUsdNumber } from '../../server/domain/money.ts'
+import { TOP_UP_MIN_ATOMIC, TOP_UP_SUGGESTED_ATOMIC } from '../../server/domain/payments/payment-options.ts'
+import { requireWallet } from '../credentials.ts'
+import { setBalanceRemaining, setRateLimitHeaders } from '../headers.ts'
+import type { Route } from '../route.ts'
+import { atomicToUsdNumber } from './usd.ts'
+
+export const getWalletBalanceRoute: Route = {
+  method: 'get',
+  path: '/x402/balance/:walletAddress',
+  access: 'wallet',
+  summary: 'What a wallet has left',
+  async handler(exchange) {
+    const { walletStatements, ratePlans, rateLimits } = exchange.services
+    const caller = requireWallet(exchange.requireCaller())
+    walletStatements.assertOwn(caller, exchange.param('walletAddress'))
+    setRateLimitHeaders(exchange, await rateLimits.admit(ratePlans.planForWalletRead(caller, 'balance')))
+    const { walletAddress, usdNano, diemNano, canConsume } = await walletStatements.balance(caller)
+    setBalanceRemaining(exchange, usdNano)
+    exchange.json(200, {
+      success: true,
+      data: {
+        walletAddress,
+        balanceUsd: toUsdNumber(usdNano),
+        canConsume,
+        minimumTopUpUsd: atomicToUsdNumber(TOP_UP_MIN_ATOMIC),
+        suggestedTopUpUsd: atomicToUsdNumber(TOP_UP_SUGGESTED_ATOMIC),
+        ...(diemNano === null ? {} : { diemBalanceUsd: toUsdNumber(diemNano) }),
+      },
+    })
+  },
+}

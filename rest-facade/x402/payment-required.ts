@@ -1,0 +1,100 @@
+import type { DomainError } from '../../server/domain/errors.ts'
+import { toUsdNumber } from '../../server/domain/money.ts'
+import type { PaymentRequirement } from '../../server/domain/payments/payment-network.ts'
+import { TOP_UP_MIN_ATOMIC, TOP_UP_SUGGESTED_ATOMIC } from '../../server/domain/payments/payment-options.ts'
+import type { SignInChallenge } from '../../server/domain/wallets/sign-in/sign-in-challenge.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Route } from '../route.ts'
+import { SIGN_IN_SCHEMA } from './sign-in-schema.ts'
+import { atomicToUsdNumber } from './usd.ts'
+
+const USDC_DECIMALS = 6
+const NAME_OF_FAMILY: Record<string, string> = { eip155: 'base', solana: 'solana' }
+
+/** x402's PaymentRequired, as the header `PAYMENT-REQUIRED` carries it in Base64. */
+interface PaymentRequired {
+  x402Version: 2
+  error: string
+  resource: { url: string; description: string; mimeType: string }
+  accepts: PaymentRequirement[]
+  extensions: Record<string, unknown>
+}
+
+/**
+ * The 402 of an error that paying can undo: nobody signed in, or the wallet that did has too little. Sets its headers
+ * and returns its body; undefined for any other error, and where no payment is taken.
+ */
+export async function answerPaymentRequired(
+  exchange: Exchange,
+  error: DomainError,
+  route: Route,
+): Promise<object | undefined> {
+  const { services, caller, target } = exchange
+  const isShort = error.code === 'insufficient_balance' && caller?.kind === 'wallet'
+  if (!services.paymentOptions.available || !(isShort || error.code === 'sign_in_required')) return undefined
+  const challenge = services.signInChallenges.create(target.path)
+  const accepts = await services.paymentOptions.forRequests()
+  const required: PaymentRequired = {
+    x402Version: 2,
+    error: isShort ? 'Payment required' : error.message,
+    resource: { url: challenge.info.uri, description: route.summary, mimeType: 'application/json' },
+    // Nothing can be paid there: a wallet reads its own account by signing in.
+    accepts: route.access === 'wallet' ? [] : accepts,
+    extensions: { 'sign-in-with-x': { ...challenge, schema: SIGN_IN_SCHEMA } },
+  }
+  exchange.setHeader('PAYMENT-REQUIRED', Buffer.from(JSON.stringify(required)).toString('base64'))
+  exchange.setHeader('Cache-Control', 'no-store')
+  if (!isShort) return { ...required, authOptions: authOptions(new URL(challenge.info.uri).origin) }
+  return shortOfMoney(exchange, error, { accepts, challenge })
+}
+
+function authOptions(origin: string) {
+  return {
+    apiKey: {
+      header: 'Authorization: Bearer <API_KEY>',
+      getKey: 'The operator of this service makes accounts and their first keys',
+      docs: `${origin}/docs`,
+    },
+    x402Wallet: {
+      header: 'SIGN-IN-WITH-X',
+      legacyHeader: 'X-Sign-In-With-X',
+      topUp: `${origin}/api/v1/x402/top-up`,
+      docs: `${origin}/docs`,
+    },
+  }
+}
+
+/** Body for a wallet that signed in and has too little (public API facts, 10.2 b). */
+function shortOfMoney(
+  { services }: Exchange,
+  error: DomainError,
+  { accepts, challenge }: { accepts: readonly PaymentRequirement[]; challenge: SignInChallenge },
+): object {
+  const minimumTopUpUsd = atomicToUsdNumber(TOP_UP_MIN_ATOMIC)
+  const [first] = accepts
+  const topUpUrl = `${new URL(challenge.info.uri).origin}/api/v1/x402/top-up`
+  return {
+    error: 'Payment required',
+    code: 'PAYMENT_REQUIRED',
+    reason: 'insufficient_balance',
+    message: error.message,
+    currentBalanceUsd: Number(error.facts?.['balanceUsd'] ?? 0),
+    minimumBalanceUsd: toUsdNumber(services.walletStatements.minimumNanoUsd),
+    description: 'Prepaid credit of this wallet, topped up with USDC',
+    suggestedTopUpUsd: atomicToUsdNumber(TOP_UP_SUGGESTED_ATOMIC),
+    minimumTopUpUsd,
+    supportedTokens: ['USDC'],
+    supportedChains: accepts.map(({ network }) => NAME_OF_FAMILY[network.split(':')[0] ?? ''] ?? network),
+    topUpInstructions: {
+      step1: `POST ${topUpUrl} without a payment header: the answer lists what can be paid`,
+      step2: `Sign one of its entries for at least ${minimumTopUpUsd} USD in USDC`,
+      step3: 'Send the same request again with the signed payment in the header PAYMENT-SIGNATURE',
+      receiverWallet: first?.payTo,
+      tokenAddress: first?.asset,
+      tokenDecimals: USDC_DECIMALS,
+      network: first?.network,
+      minimumAmountUsd: minimumTopUpUsd,
+    },
+    siwxChallenge: challenge,
+  }
+}

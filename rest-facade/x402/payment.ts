@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import type { WalletCaller } from '../../server/domain/auth/caller.ts'
+import { DomainError } from '../../server/domain/errors.ts'
+import type { CreditedPayment, PendingPayment } from '../../server/domain/payments/payment-service.ts'
+import type { Services } from '../../server/domain/services.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Route } from '../route.ts'
+
+/** Newest first; the first that is sent counts. */
+const HEADERS = ['payment-signature', 'x-402-payment', 'x-payment'] as const
+
+export type RequestPayment =
+  | { kind: 'credited'; caller: WalletCaller; credited: CreditedPayment }
+  | { kind: 'pending'; pending: PendingPayment }
+
+export function paymentHeaderOf({ headers }: IncomingMessage): string | undefined {
+  for (const name of HEADERS) {
+    const value = headers[name]
+    if (value !== undefined) return Array.isArray(value) ? value.join() : value
+  }
+  return undefined
+}
+
+/**
+ * The payment that a request brings with it: on a route for wallets it tops up the payer, as whom the request then runs;
+ * on any other it is refused and nothing is settled. Undefined when it brings none, and on the route that takes payments.
+ */
+export async function takePayment(
+  request: IncomingMessage,
+  route: Route,
+  services: Services,
+): Promise<RequestPayment | undefined> {
+  const header = paymentHeaderOf(request)
+  if (header === undefined || route.takesPayment === true) return undefined
+  if (route.access !== 'inference') {
+    throw new DomainError(
+      'payment_not_accepted',
+      'This route takes no payment, and nothing was settled; send it to POST /api/v1/x402/top-up',
+    )
+  }
+  const result = await services.payments.payForRequest(header, request.socket.remoteAddress ?? '')
+  if (result.kind === 'pending') return { kind: 'pending', pending: result }
+  return { kind: 'credited', caller: await services.walletAccounts.callerOf(result.wallet), credited: result }
+}
+
+/** x402's confirmation, under its name of version 2 and of version 1. */
+export function setPaymentResponse(exchange: Exchange, { network, wallet, transactionId }: CreditedPayment): void {
+  const confirmation = { success: true, network, payer: wallet.address, transaction: transactionId }
+  const value = Buffer.from(JSON.stringify(confirmation)).toString('base64')
+  exchange.setHeader('PAYMENT-RESPONSE', value)
+  exchange.setHeader('X-PAYMENT-RESPONSE', value)
+}
+
+/** 202: how the payment ends is unknown yet. To be asked again with the same payment, never with another one. */
+export function answerPending(exchange: Exchange, { transactionId, retryAfterSeconds }: PendingPayment): void {
+  exchange.setHeader('Retry-After', retryAfterSeconds)
+  exchange.setHeader('Cache-Control', 'no-store')
+  exchange.json(202, {
+    success: false,
+    status: 'pending',
+    ...(transactionId === null ? {} : { transaction: transactionId }),
+    retryAfterSeconds,
+  })
+}

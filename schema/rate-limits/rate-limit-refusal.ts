@@ -1,0 +1,41 @@
+import type { Refusal } from '../../server/domain/rate-limits/refusal.ts'
+import { AccountType } from '../account/account.ts'
+import { builder } from '../builder.ts'
+import { pageArgs, pageComplexity, toConnection } from '../pages.ts'
+import { RateLimitTypeEnum } from './rate-limit-type.ts'
+
+export const RateLimitRefusalType = builder.objectRef<Refusal>('RateLimitRefusal').implement({
+  description: 'A request that exceeded a limit and was refused.',
+  fields: (t) => ({
+    refusalId: t.exposeID('id', { description: 'Id of the refusal.' }),
+    apiKeyId: t.exposeID('apiKeyId', {
+      nullable: true,
+      description: 'Key of the request, as `ApiKey.apiKeyId`; null for a wallet.',
+    }),
+    subject: t.exposeString('subject', {
+      description: 'Model id, `endpoint:` and a path, or `model:unknown` where nothing was looked up yet.',
+    }),
+    tier: t.exposeString('rateLimitTier', {
+      description: "XS to L for a text model, otherwise the account's tier.",
+    }),
+    type: t.expose('rateLimitType', { type: RateLimitTypeEnum, description: 'What was exceeded.' }),
+    refusedAt: t.expose('at', { type: 'DateTime', description: 'When it was refused.' }),
+  }),
+})
+
+const RateLimitRefusalConnection = builder.connectionObject(
+  { type: RateLimitRefusalType, name: 'RateLimitRefusalConnection', description: 'A page of refused requests.' },
+  { name: 'RateLimitRefusalEdge', description: 'A refused request with its cursor.' },
+)
+
+builder.objectField(AccountType, 'rateLimitLog', (t) =>
+  t.field({
+    type: RateLimitRefusalConnection,
+    description:
+      'Requests that exceeded a limit, newest first. Those of other processes appear within a second; of a flood at least the 50 newest are kept, for 30 days at most.',
+    authScopes: { owner: true },
+    args: pageArgs,
+    complexity: pageComplexity,
+    resolve: async ({ id }, page, { services }) => toConnection(await services.refusals.listPage(id, page), page.after),
+  }),
+)

@@ -1,0 +1,21 @@
+import { ListActionsInput } from '../../server/domain/audit/inputs.ts'
+import type { OperatorAction } from '../../server/domain/audit/operator-action.ts'
+import { operatorProcedure, router } from './trpc.ts'
+
+export const auditRouter = router({
+  /** What operators did, newest first. */
+  list: operatorProcedure.input(ListActionsInput.prefault({})).query(async ({ ctx, input }) => {
+    const { items, endCursor, hasNextPage } = await ctx.services.audit.list(input)
+    return { actions: items.map(toActionRecord), endCursor, hasNextPage }
+  }),
+})
+
+function toActionRecord({ id, startedAt, finishedAt, input, ...action }: OperatorAction) {
+  return {
+    actionId: id,
+    ...action,
+    input: JSON.stringify(input),
+    startedAt: startedAt.toISOString(),
+    finishedAt: finishedAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,94 @@
+import type { ModelInForce } from '../../server/domain/catalogue/model-timeline.ts'
+import {
+  CHANGEABLE_FIELDS,
+  type JudgedChange,
+  type ModelPatch,
+} from '../../server/domain/catalogue/catalogue-change.ts'
+import {
+  ListChangesInput,
+  ModelIdInput,
+  SetAvailabilityInput,
+  SetDeprecationInput,
+  SetModelTierInput,
+  SetPriceInput,
+  WithdrawChangeInput,
+} from '../../server/domain/catalogue/inputs.ts'
+import { type OperatorContext, operatorProcedure, router } from './trpc.ts'
+
+/** The catalogue while the service runs: each change has a reason, may begin later, and stays in the history. */
+export const catalogueRouter = router({
+  list: operatorProcedure.query(({ ctx }) => ctx.services.catalogueChanges.list().map(toModelRecord)),
+
+  get: operatorProcedure
+    .input(ModelIdInput)
+    .query(({ ctx, input }) => toModelRecord(ctx.services.catalogueChanges.get(input.modelId))),
+
+  setPrice: operatorProcedure
+    .input(SetPriceInput)
+    .mutation(({ ctx, input: { pricing, ...change } }) => makeChange(ctx, change, { pricing })),
+
+  setAvailability: operatorProcedure
+    .input(SetAvailabilityInput)
+    .mutation(({ ctx, input: { offline, ...change } }) => makeChange(ctx, change, { offline })),
+
+  setTier: operatorProcedure
+    .input(SetModelTierInput)
+    .mutation(({ ctx, input: { tier, ...change } }) => makeChange(ctx, change, { tier })),
+
+  setDeprecation: operatorProcedure
+    .input(SetDeprecationInput)
+    .mutation(({ ctx, input: { deprecation, ...change } }) => makeChange(ctx, change, { deprecation })),
+
+  withdraw: operatorProcedure
+    .input(WithdrawChangeInput)
+    .mutation(async ({ ctx, input }) =>
+      toChangeRecord(await ctx.services.catalogueChanges.withdraw(input, ctx.operator)),
+    ),
+
+  history: operatorProcedure.input(ListChangesInput.prefault({})).query(async ({ ctx, input }) => {
+    const { items, endCursor, hasNextPage } = await ctx.services.catalogueChanges.history(input)
+    return { changes: items.map(toChangeRecord), endCursor, hasNextPage }
+  }),
+})
+
+type OperatorCall = Pick<OperatorContext, 'services'> & { operator: string }
+
+async function makeChange(
+  { services, operator }: OperatorCall,
+  change: { modelId: string; effectiveAt?: Date | undefined; reason: string },
+  patch: ModelPatch,
+) {
+  const { modelId, effectiveAt, reason } = change
+  return toChangeRecord(
+    await services.catalogueChanges.change({ modelId, effectiveAt, reason, patch, actor: operator }),
+  )
+}
+
+/** A model as it is in force; `sources` says for each setting whether the configuration file or a change decided it. */
+function toModelRecord({ model, sources }: ModelInForce) {
+  return {
+    modelId: model.id,
+    name: model.name ?? model.id,
+    type: model.type,
+    tier: model.tier,
+    offline: model.offline,
+    pricing: model.pricing,
+    deprecation: model.deprecation ?? null,
+    sources: CHANGEABLE_FIELDS.map((field) => ({
+      field,
+      changeId: sources[field]?.id ?? null,
+      since: sources[field]?.effectiveAt.toISOString() ?? null,
+    })),
+  }
+}
+
+function toChangeRecord({ id, patch, effectiveAt, createdAt, withdrawal, ...change }: JudgedChange) {
+  return {
+    changeId: id,
+    ...change,
+    patch,
+    effectiveAt: effectiveAt.toISOString(),
+    createdAt: createdAt.toISOString(),
+    withdrawal: withdrawal === null ? null : { ...withdrawal, at: withdrawal.at.toISOString() },
+  }
+}

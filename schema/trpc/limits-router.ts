@@ -1,0 +1,33 @@
+import {
+  AccountLimitsInput,
+  ClearLimitsInput,
+  ListRefusalsInput,
+  SetLimitsInput,
+} from '../../server/domain/rate-limits/inputs.ts'
+import type { Refusal } from '../../server/domain/rate-limits/refusal.ts'
+import { operatorProcedure, router } from './trpc.ts'
+
+export const limitsRouter = router({
+  /** The numbers in force for an account, and those that an operator set for it and for its keys. */
+  get: operatorProcedure
+    .input(AccountLimitsInput)
+    .query(({ ctx, input }) => ctx.services.limitOverrides.get(input.accountId)),
+
+  /** Replaces what was set for an account or, with `keyId`, for one of its keys. */
+  set: operatorProcedure.input(SetLimitsInput).mutation(({ ctx, input }) => ctx.services.limitOverrides.set(input)),
+
+  clear: operatorProcedure
+    .input(ClearLimitsInput)
+    .mutation(({ ctx, input }) => ctx.services.limitOverrides.clear(input)),
+
+  /** Refused requests of one account or of all, newest first. */
+  refusals: operatorProcedure.input(ListRefusalsInput.prefault({})).query(async ({ ctx, input }) => {
+    const { accountId, ...page } = input
+    const { items, endCursor, hasNextPage } = await ctx.services.refusals.listPage(accountId ?? null, page)
+    return { refusals: items.map(toRefusalRecord), endCursor, hasNextPage }
+  }),
+})
+
+function toRefusalRecord({ id, at, apiKeyId, ...refusal }: Refusal) {
+  return { refusalId: id, ...refusal, keyId: apiKeyId, at: at.toISOString() }
+}

@@ -1,0 +1,50 @@
+import { formatUsd } from '../../server/domain/money.ts'
+import { ListPaymentsInput, ReconcilePaymentsInput } from '../../server/domain/payments/inputs.ts'
+import type { Payment } from '../../server/domain/payments/payment.ts'
+import { NANO_USD_PER_ATOMIC } from '../../server/domain/payments/payment-options.ts'
+import { operatorProcedure, router } from './trpc.ts'
+
+export const paymentsRouter = router({
+  /** What keeps each chain's payments from working, and how many payments are in each state. */
+  status: operatorProcedure.query(async ({ ctx }) => {
+    const { networks, counts, unresolved, oldestUnresolvedAt } = await ctx.services.paymentOperations.status()
+    return {
+      networks,
+      counts: counts.map(({ network, state, payments, amountAtomic, oldestAt }) => ({
+        network,
+        state,
+        payments,
+        amountUsd: formatUsd(amountAtomic * NANO_USD_PER_ATOMIC),
+        oldestAt: oldestAt.toISOString(),
+      })),
+      unresolved,
+      oldestUnresolvedAt: oldestUnresolvedAt?.toISOString() ?? null,
+    }
+  }),
+
+  /** Looks now at every payment that may still be paid, and finishes what can be finished. */
+  reconcile: operatorProcedure
+    .input(ReconcilePaymentsInput)
+    .mutation(({ ctx }) => ctx.services.paymentOperations.reconcile()),
+
+  list: operatorProcedure.input(ListPaymentsInput.prefault({})).query(async ({ ctx, input }) => {
+    const { items, endCursor, hasNextPage } = await ctx.services.paymentOperations.list(input)
+    return { payments: items.map(toPaymentRecord), endCursor, hasNextPage }
+  }),
+})
+
+function toPaymentRecord(payment: Payment) {
+  const { signed, balanceAfterNanoUsd } = payment
+  return {
+    paymentId: payment.id,
+    state: payment.state,
+    network: signed.network,
+    wallet: signed.payer.address,
+    amountUsd: formatUsd(signed.amountAtomic * NANO_USD_PER_ATOMIC),
+    transaction: payment.transactionId,
+    reason: payment.reason,
+    accountId: payment.accountId,
+    balanceAfterUsd: balanceAfterNanoUsd === null ? null : formatUsd(balanceAfterNanoUsd),
+    receivedAt: payment.receivedAt.toISOString(),
+  }
+}

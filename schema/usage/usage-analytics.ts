@@ -1,0 +1,168 @@
+import { UsageAnalyticsQuery } from '../../server/domain/usage/inputs.ts'
+import type {
+  UsageAmounts,
+  UsageAnalytics,
+  UsageChartDay,
+  UsageOfDay,
+  UsageOfKey,
+  UsageOfModel,
+  UsageSums,
+} from '../../server/domain/usage/usage-analytics.ts'
+import { parseInput } from '../../server/domain/validation.ts'
+import { AccountType } from '../account/account.ts'
+import { builder } from '../builder.ts'
+import { RequestModelTypeEnum } from '../requests/request.ts'
+import { UsageUnitTypeEnum } from './usage-dimensions.ts'
+
+/** A report is one statement, or none when it is remembered; what is selected of it changes little. */
+const REPORT_COMPLEXITY = { field: 100, multiplier: 1 }
+/** Of a list that was read with the report. */
+const LIST_COMPLEXITY = { field: 1, multiplier: 2 }
+
+const UsageAmountsInterface = builder.interfaceRef<UsageAmounts>('UsageAmounts').implement({
+  description: 'What was charged in each currency.',
+  fields: (t) => ({
+    usd: t.expose('usdNano', { type: 'Usd', description: 'What was paid in USD.' }),
+    diem: t.expose('diemNano', { type: 'Usd', description: 'What was paid in DIEM.' }),
+  }),
+})
+
+const UsageOfDayType = builder.objectRef<UsageOfDay>('UsageOfDay').implement({
+  description: 'What a day cost.',
+  interfaces: [UsageAmountsInterface],
+  fields: (t) => ({ day: t.expose('day', { type: 'Date', description: 'The day, in UTC.' }) }),
+})
+
+const UsageOfLineType = builder.objectRef<UsageSums & { type: string }>('UsageOfLineType').implement({
+  description: 'What one kind of line of a model or network cost.',
+  interfaces: [UsageAmountsInterface],
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'Kind of line, such as `Input`; for RPC the method.' }),
+    units: t.expose('units', { type: 'Decimal', description: 'Units of the kind.' }),
+  }),
+})
+
+const UsageOfModelType = builder.objectRef<UsageOfModel>('UsageOfModel').implement({
+  description: 'What a model or RPC network cost.',
+  interfaces: [UsageAmountsInterface],
+  fields: (t) => ({
+    modelName: t.exposeString('modelName', { description: 'Name on display; `crypto-rpc-<network>` for RPC.' }),
+    modelType: t.expose('modelType', {
+      type: RequestModelTypeEnum,
+      nullable: true,
+      description: 'What kind of model it is; null for RPC.',
+    }),
+    unitType: t.expose('unitType', { type: UsageUnitTypeEnum, description: 'What its units are.' }),
+    units: t.expose('units', { type: 'Decimal', description: 'Units of all kinds of lines.' }),
+    breakdown: t.expose('breakdown', {
+      type: [UsageOfLineType],
+      complexity: LIST_COMPLEXITY,
+      description: 'By kind of line, the costliest first; empty where there is only one kind.',
+    }),
+  }),
+})
+
+const UsageOfKeyType = builder.objectRef<UsageOfKey>('UsageOfKey').implement({
+  description: 'What the requests of a key cost.',
+  interfaces: [UsageAmountsInterface],
+  fields: (t) => ({
+    apiKeyId: t.exposeID('apiKeyId', {
+      nullable: true,
+      description: 'As `ApiKey.apiKeyId`; null for requests without a key.',
+    }),
+    name: t.exposeString('name', {
+      description: "The key's description, made unlike those of other keys; `Web App` for requests without a key.",
+    }),
+    units: t.expose('units', { type: 'Decimal', description: 'Units of all kinds, added up.' }),
+  }),
+})
+
+interface ChartPoint {
+  name: string
+  diemNano: bigint
+}
+
+const UsageChartPointType = builder.objectRef<ChartPoint>('UsageChartPoint').implement({
+  description: 'What one of the top names cost on a day.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Name of the model or key, as in the list of the top ones.' }),
+    diem: t.expose('diemNano', { type: 'Usd', description: 'What was paid in DIEM.' }),
+  }),
+})
+
+const UsageChartDayType = builder.objectRef<UsageChartDay>('UsageChartDay').implement({
+  description: 'A day of a chart.',
+  fields: (t) => ({
+    day: t.expose('day', { type: 'Date', description: 'The day, in UTC.' }),
+    points: t.field({
+      type: [UsageChartPointType],
+      complexity: LIST_COMPLEXITY,
+      description: 'One for each of the top names, in their order, zeros included.',
+      resolve: ({ diemNanoByName }) => [...diemNanoByName].map(([name, diemNano]) => ({ name, diemNano })),
+    }),
+  }),
+})
+
+const UsageAnalyticsType = builder.objectRef<UsageAnalytics>('UsageAnalytics').implement({
+  description: 'The report of `GET /billing/usage-analytics`, exact. It is at most 10 minutes old.',
+  fields: (t) => ({
+    lookback: t.exposeString('lookback', { description: '`<N>d`, or `<startDate>:<endDate>`.' }),
+    from: t.expose('from', { type: 'Date', description: 'First day, in UTC.' }),
+    to: t.expose('to', { type: 'Date', description: 'Last day, included.' }),
+    byDate: t.expose('byDate', {
+      type: [UsageOfDayType],
+      complexity: LIST_COMPLEXITY,
+      description: 'Every day, ascending, zeros included.',
+    }),
+    byModel: t.expose('byModel', {
+      type: [UsageOfModelType],
+      complexity: LIST_COMPLEXITY,
+      description: 'The costliest first, both currencies together.',
+    }),
+    byModelDaily: t.expose('byModelDaily', {
+      type: [UsageChartDayType],
+      complexity: LIST_COMPLEXITY,
+      description: 'Every day, with the DIEM of each of the top models.',
+    }),
+    topModels: t.exposeStringList('topModels', { description: 'Names of the 8 costliest models.' }),
+    byKey: t.expose('byKey', {
+      type: [UsageOfKeyType],
+      complexity: LIST_COMPLEXITY,
+      description: 'The costliest first, both currencies together.',
+    }),
+    byKeyDaily: t.expose('byKeyDaily', {
+      type: [UsageChartDayType],
+      complexity: LIST_COMPLEXITY,
+      description: 'Every day, with the DIEM of each of the top keys.',
+    }),
+    topKeyNames: t.exposeStringList('topKeyNames', { description: 'Names of the 8 costliest keys.' }),
+  }),
+})
+
+const UsageAnalyticsInput = builder.inputType('UsageAnalyticsInput', {
+  description: 'Which days to report: a range, or else the last so many.',
+  fields: (t) => ({
+    lookback: t.string({ description: 'The last days, today included: `1d` to `90d`; 7 unless given.' }),
+    startDate: t.field({ type: 'Date', description: 'First day, in UTC; needs `endDate`, and wins over `lookback`.' }),
+    endDate: t.field({ type: 'Date', description: 'Last day, included; at most 90 days from the first.' }),
+  }),
+})
+
+builder.objectField(AccountType, 'usageAnalytics', (t) =>
+  t.field({
+    type: UsageAnalyticsType,
+    description: 'Spending by day, model and key. Without an input: the last 7 days.',
+    authScopes: { owner: true },
+    args: {
+      input: t.arg({
+        type: UsageAnalyticsInput,
+        required: true,
+        defaultValue: {},
+        description: 'Which days to report.',
+      }),
+    },
+    complexity: REPORT_COMPLEXITY,
+    resolve: ({ id }, { input }, { services }) =>
+      services.usageAnalytics.report(id, parseInput(UsageAnalyticsQuery, input)),
+  }),
+)

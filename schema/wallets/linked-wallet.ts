@@ -1,0 +1,23 @@
+import { LINKED_WALLETS_MAX } from '../../server/domain/wallets/wallet-links.ts'
+import type { LinkedWallet } from '../../server/domain/wallets/linked-wallet.ts'
+import { AccountType } from '../account/account.ts'
+import { builder } from '../builder.ts'
+import { WalletType } from './wallet.ts'
+
+export const LinkedWalletType = builder.objectRef<LinkedWallet>('LinkedWallet').implement({
+  description: 'A wallet that acts as the account: it signs in as it, and what it pays is credited to it.',
+  fields: (t) => ({
+    wallet: t.field({ type: WalletType, description: 'The wallet.', resolve: (linked) => linked }),
+    linkedAt: t.expose('linkedAt', { type: 'DateTime', description: 'Since when.' }),
+  }),
+})
+
+builder.objectField(AccountType, 'wallets', (t) =>
+  t.field({
+    type: [LinkedWalletType],
+    description: 'The wallets that are linked to the account, at most 20, first linked first.',
+    authScopes: { owner: true },
+    complexity: { field: 1, multiplier: LINKED_WALLETS_MAX },
+    resolve: ({ id }, _args, { services }) => services.walletLinks.list(id),
+  }),
+)

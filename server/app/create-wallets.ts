@@ -1,0 +1,112 @@
+import type { Config } from '../config/config.ts'
+import type { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
+import type { KeyEvents } from '../domain/api-keys/key-events.ts'
+import type { BalanceFeed } from '../domain/ledger/balance-feed.ts'
+import type { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
+import type { LedgerService } from '../domain/ledger/ledger-service.ts'
+import { parseUsd } from '../domain/money.ts'
+import type { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
+import { AddressLimit } from '../domain/rate-limits/address-limit.ts'
+import { SignInChallenges } from '../domain/wallets/sign-in/sign-in-challenge.ts'
+import { SignInService } from '../domain/wallets/sign-in/sign-in-service.ts'
+import { WalletSessions } from '../domain/wallets/sign-in/wallet-session.ts'
+import { WalletStakeRepository } from '../domain/wallets/stakes/wallet-stake-repository.ts'
+import { WalletStakes } from '../domain/wallets/stakes/wallet-stakes.ts'
+import { WalletAccountRepository } from '../domain/wallets/wallet-account-repository.ts'
+import { WalletAccounts } from '../domain/wallets/wallet-accounts.ts'
+import { WalletLinkRepository } from '../domain/wallets/wallet-link-repository.ts'
+import { WalletLinks } from '../domain/wallets/wallet-links.ts'
+import { WalletStatementRepository } from '../domain/wallets/wallet-statement-repository.ts'
+import { WalletStatements } from '../domain/wallets/wallet-statements.ts'
+import { Web3KeyService } from '../domain/wallets/web3-key-service.ts'
+import { Web3KeyTokens } from '../domain/wallets/web3-key-token.ts'
+import { createContractWalletVerifier } from '../upstream/wallets/contract-wallet-verifier.ts'
+import type { Infrastructure } from './infrastructure.ts'
+import type { MaintenanceTask } from './maintenance.ts'
+
+type WalletParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'singleUse' | 'stakingChain' | 'windows'> & {
+  events: KeyEvents
+  abuseGuard: AbuseGuard
+  ledger: LedgerService
+  diemAllowance: DiemAllowance
+  balanceFeed: BalanceFeed
+  apiKeys: ApiKeyService
+}
+
+/** Sign-in of wallets, their sessions, links, stakes and keys, and what they may read of their accounts. */
+export function createWallets(config: Config, parts: WalletParts) {
+  const { db, clock, ids, singleUse, events, abuseGuard, ledger } = parts
+  const origin = config.service.publicUrl
+  const repository = new WalletAccountRepository(db)
+  const stakes = createStakes(config, parts)
+  const accounts = new WalletAccounts({ repository, events, stakes, clock })
+  const node = config.x402.base?.rpcUrl
+  const contractWallets = node === undefined ? null : createContractWalletVerifier(node)
+  const signIn = new SignInService({ origin, nonces: singleUse, accounts, abuseGuard, contractWallets, clock })
+  const services = {
+    walletAccounts: accounts,
+    signIn,
+    walletLinks: new WalletLinks({ ...parts, repository: new WalletLinkRepository(db), signIn, accounts }),
+    web3Keys: new Web3KeyService({
+      ...parts,
+      tokens: new Web3KeyTokens({ origin, pepper: config.secrets.keyPepper, clock, ids }),
+      limit: createWeb3KeyLimit(config, parts),
+      contractWallets,
+      stakes,
+      accounts,
+      repository,
+    }),
+    signInChallenges: new SignInChallenges({
+      origin,
+      serviceName: config.service.name,
+      contractWallets: node !== undefined,
+      clock,
+      ids,
+    }),
+    walletSessions: new WalletSessions({
+      origin,
+      pepper: config.secrets.keyPepper,
+      lifetimeSeconds: config.x402.sessionSeconds,
+      accounts,
+      clock,
+      ids,
+    }),
+    walletStatements: new WalletStatements({
+      repository: new WalletStatementRepository(db),
+      ledger,
+      minimumNanoUsd: walletMinimumNanoUsd(config),
+    }),
+  }
+  const { staking } = config
+  const tasks: MaintenanceTask[] =
+    staking === undefined ? [] : [{ name: 'stakes', everySeconds: staking.refreshSeconds, run: () => stakes.refresh() }]
+  return { services, accounts, stakes, tasks }
+}
+
+function createStakes({ staking }: Config, parts: WalletParts): WalletStakes {
+  const { db, clock, log, singleUse, stakingChain, diemAllowance, balanceFeed } = parts
+  return new WalletStakes({
+    chain: stakingChain,
+    stakes: new WalletStakeRepository(db),
+    allowance: diemAllowance,
+    balanceFeed,
+    turns: singleUse,
+    refreshSeconds: staking?.refreshSeconds ?? 0,
+    clock,
+    log,
+  })
+}
+
+function createWeb3KeyLimit({ limits }: Config, { windows, clock }: WalletParts): AddressLimit {
+  return new AddressLimit({
+    store: windows,
+    clock,
+    what: 'web3 key calls',
+    perMinute: limits.wallet.web3KeyCallsPerMinutePerIp,
+    advice: 'Try again',
+  })
+}
+
+export function walletMinimumNanoUsd(config: Config): bigint {
+  return parseUsd(config.x402.minimumBalanceUsd) ?? 0n
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod'
+
+/** More than the longest report, so that every one of them finds its hours, in any time zone. */
+const HOURLY_DAYS_MIN = 100
+const EVENT_DAYS_MIN = 7
+const DAYS_MAX = 36_500
+const DAYS_DEFAULT = 400
+
+/** How long usage is kept in detail. Sums by day are kept for good, and the ledger is never shortened. */
+export const UsageSection = z
+  .strictObject({
+    eventRetentionDays: z
+      .int()
+      .min(EVENT_DAYS_MIN)
+      .max(DAYS_MAX)
+      .default(DAYS_DEFAULT)
+      .describe('Days for which single requests and the lines of their charges can be read'),
+    hourlyRetentionDays: z
+      .int()
+      .min(HOURLY_DAYS_MIN)
+      .max(DAYS_MAX)
+      .default(DAYS_DEFAULT)
+      .describe('Days for which usage can be split by hours and by days of time zones other than UTC'),
+  })
+  .prefault({})

@@ -1,0 +1,22 @@
+import { type Kysely, sql } from 'kysely'
+
+const STATEMENTS = [
+  sql`create table rate_limit_refusals (
+    account_id uuid not null,
+    refusal_id uuid not null,
+    key_id uuid,
+    subject text not null,
+    tier text not null,
+    type text not null check (type in ('RPM', 'TPM', 'RPD', 'FAILED_REQUESTS')),
+    refused_at timestamptz not null,
+    primary key (account_id, refused_at, refusal_id)
+  )`,
+  // Of all accounts together, for the operator's list and for the end of their keeping.
+  sql`create index rate_limit_refusals_newest on rate_limit_refusals (refused_at, refusal_id)`,
+  sql`alter table accounts add column limit_overrides json`,
+  sql`alter table api_keys add column limit_overrides json`,
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await statement.execute(db)
+}

@@ -1,0 +1,24 @@
+import { type Kysely, sql } from 'kysely'
+
+const STATEMENTS = [
+  sql`create table wallet_links (
+    wallet_chain text not null check (wallet_chain in ('evm', 'solana')),
+    wallet_address text not null,
+    account_id uuid not null references accounts,
+    linked_at timestamptz not null,
+    primary key (wallet_chain, wallet_address)
+  )`,
+  sql`create index wallet_links_account on wallet_links (account_id, linked_at)`,
+  sql`create table wallet_stakes (
+    wallet_address text primary key,
+    account_id uuid not null references accounts,
+    day date not null,
+    stake_nano bigint not null check (stake_nano >= 0)
+  )`,
+  sql`create index wallet_stakes_account on wallet_stakes (account_id, day)`,
+  sql`create index wallet_stakes_day on wallet_stakes (day) where stake_nano > 0`,
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await statement.execute(db)
+}

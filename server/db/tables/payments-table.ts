@@ -1,0 +1,34 @@
+import type { Selectable } from 'kysely'
+
+/** Payments by wallets, one row per claim: whatever is repeated, in whatever spelling, meets the same row. */
+export interface PaymentsTable {
+  payment_id: string
+  network: string
+  /** Canonical per chain; unique with the network. */
+  claim_key: string
+  state: 'received' | 'verified' | 'settling' | 'settled' | 'credited' | 'refused' | 'failed' | 'dead'
+  payer_chain: 'evm' | 'solana'
+  payer_address: string
+  asset: string
+  pay_to: string
+  amount_atomic: bigint
+  valid_until: Date | null
+  /** The payment in x402 version 2, as JSON text. */
+  wire: string
+  digest: string
+  transaction_id: string | null
+  /** Present from `settled` on; unique with network and transaction: one transfer pays one payment. */
+  transfer_index: number | null
+  reason: string | null
+  /** For 24 hours: the payer's other payments under it get this one's answer. */
+  idempotency_key: string | null
+  account_id: string | null
+  balance_after_nano: bigint | null
+  received_at: Date
+  updated_at: Date
+  /** When the reconciler looks at it next; a running request keeps moving it on. Null: never again. */
+  look_at: Date | null
+  looks: number
+}
+
+export type PaymentRow = Selectable<PaymentsTable>

@@ -1,0 +1,15 @@
+import type { Selectable } from 'kysely'
+
+/** Requests that were refused for their caller's rate; the newest of each account are kept. */
+export interface RateLimitRefusalsTable {
+  account_id: string
+  /** Time-ordered. */
+  refusal_id: string
+  key_id: string | null
+  subject: string
+  tier: string
+  type: 'RPM' | 'TPM' | 'RPD' | 'FAILED_REQUESTS'
+  refused_at: Date
+}
+
+export type RateLimitRefusalRow = Selectable<RateLimitRefusalsTable>

@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { FilterName } from '../filter-values.ts'
+import { PageRequest } from '../page.ts'
+import { ACTION_OUTCOMES } from './operator-action.ts'
+
+/** A page of the audit log, newest first; every filter that is given must hold. `from` is inclusive, `to` is not. */
+export const ListActionsInput = PageRequest.extend({
+  actor: FilterName.optional(),
+  action: FilterName.optional().describe(
+    'Path of a procedure such as accounts.grant, or the start of one such as accounts.',
+  ),
+  accountId: FilterName.optional(),
+  keyId: FilterName.optional(),
+  modelId: FilterName.optional(),
+  requestId: FilterName.optional(),
+  outcome: z.enum(ACTION_OUTCOMES).optional(),
+  from: z.iso.datetime({ offset: true }).pipe(z.coerce.date()).optional(),
+  to: z.iso.datetime({ offset: true }).pipe(z.coerce.date()).optional(),
+})
+export type ListActionsInput = z.output<typeof ListActionsInput>

@@ -1,0 +1,34 @@
+/** What an action was about, as far as its input or its answer says so. */
+export interface ActionSubject {
+  accountId: string | null
+  keyId: string | null
+  modelId: string | null
+}
+
+export const ACTION_OUTCOMES = ['started', 'done', 'refused', 'failed'] as const
+
+/** `started`: under way, or its process died before it ended, so that its effect has to be looked up. */
+export type ActionOutcome = (typeof ACTION_OUTCOMES)[number]
+
+/** One entry of the audit log. */
+export interface OperatorAction extends ActionSubject {
+  id: string
+  /** Name of the operator. */
+  actor: string
+  /** Path of the procedure, such as `accounts.grant`. */
+  action: string
+  /** What the operator sent, without secrets. */
+  input: unknown
+  reason: string | null
+  requestId: string
+  outcome: ActionOutcome
+  errorCode: string | null
+  errorMessage: string | null
+  startedAt: Date
+  finishedAt: Date | null
+}
+
+/** How an action ended. `refused`: by a rule, nothing changed; `failed`: by a fault, and parts may have taken effect. */
+export type ActionEnding =
+  | { outcome: 'done'; answer: unknown }
+  | { outcome: 'refused' | 'failed'; errorCode: string; errorMessage: string }

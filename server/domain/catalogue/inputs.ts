@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { Reason } from '../accounts/inputs.ts'
+import { FilterName } from '../filter-values.ts'
+import { ModelDefinition, ModelPricing } from '../inference/model-definition.ts'
+import { PageRequest } from '../page.ts'
+
+export const YEARS_AHEAD_MAX = 10
+
+const Instant = z.iso.datetime({ offset: true }).pipe(z.coerce.date())
+
+const common = {
+  modelId: z.string().min(1).max(200),
+  effectiveAt: Instant.optional().describe(`Absent: at once. At most ${YEARS_AHEAD_MAX} years ahead.`),
+  reason: Reason,
+}
+
+const { offline, tier, deprecation } = ModelDefinition.shape
+
+/** As in the configuration file, with a way back to it: null. */
+export const SetPriceInput = z.strictObject({ ...common, pricing: ModelPricing.nullable() })
+export const SetAvailabilityInput = z.strictObject({ ...common, offline: offline.unwrap().nullable() })
+export const SetModelTierInput = z.strictObject({ ...common, tier: tier.unwrap().nullable() })
+export const SetDeprecationInput = z.strictObject({ ...common, deprecation: deprecation.unwrap().nullable() })
+
+export const WithdrawChangeInput = z.strictObject({ changeId: z.uuid(), reason: Reason })
+export type WithdrawChangeInput = z.output<typeof WithdrawChangeInput>
+
+export const ModelIdInput = z.strictObject({ modelId: z.string().min(1).max(200) })
+
+/** A page of changes, newest first. */
+export const ListChangesInput = PageRequest.extend({ modelId: FilterName.optional() })
+export type ListChangesInput = z.output<typeof ListChangesInput>

@@ -1,0 +1,88 @@
+import type { Clock } from '../clock.ts'
+import type { ModelDefinition } from '../inference/model-definition.ts'
+import { TokenPricing } from '../inference/token-pricing.ts'
+import { byEffect, CHANGEABLE_FIELDS, type CatalogueChange, type ChangeableField } from './catalogue-change.ts'
+
+export interface ModelInForce {
+  model: ModelDefinition
+  pricing: TokenPricing
+  /** The change that decided each setting; a setting without one is the configuration file's. */
+  sources: Readonly<Partial<Record<ChangeableField, CatalogueChange>>>
+}
+
+interface Period {
+  fromMs: number
+  /** Not part of it. */
+  untilMs: number
+  models: ReadonlyMap<string, ModelInForce>
+}
+
+/**
+ * The models in force at any instant: those of the configuration file with the operators' changes over them. What
+ * requests read is worked out once for each period between two changes, so that a look costs two comparisons.
+ */
+export class ModelTimeline {
+  readonly #base: ReadonlyMap<string, ModelInForce>
+  readonly #clock: Clock
+  #changes: readonly CatalogueChange[] = []
+  #period: Period | undefined
+
+  constructor({ models, clock }: { models: readonly ModelDefinition[]; clock: Clock }) {
+    this.#base = new Map(
+      models.map((model) => [model.id, { model, pricing: new TokenPricing(model.pricing), sources: {} }]),
+    )
+    this.#clock = clock
+  }
+
+  /** Puts these changes in place of the ones before; withdrawn ones and those of unknown models count for nothing. */
+  follow(changes: readonly CatalogueChange[]): void {
+    const known = changes.filter(({ modelId, withdrawal }) => withdrawal === null && this.#base.has(modelId))
+    this.#changes = known.toSorted(byEffect)
+    this.#period = undefined
+  }
+
+  /** By model id, in the order of the configuration file. */
+  models(): ReadonlyMap<string, ModelInForce> {
+    const nowMs = this.#clock.nowMs()
+    const period = this.#period
+    if (period !== undefined && nowMs >= period.fromMs && nowMs < period.untilMs) return period.models
+    const current = this.#periodAt(nowMs)
+    this.#period = current
+    return current.models
+  }
+
+  /** The model as the configuration file has it. */
+  configured(modelId: string): ModelDefinition | undefined {
+    return this.#base.get(modelId)?.model
+  }
+
+  #periodAt(nowMs: number): Period {
+    const instants = this.#changes.map(({ effectiveAt }) => effectiveAt.getTime())
+    const models = new Map(this.#base)
+    for (const change of this.#changes) {
+      if (change.effectiveAt.getTime() > nowMs) break
+      const before = models.get(change.modelId)
+      const configured = this.configured(change.modelId)
+      if (before !== undefined && configured !== undefined)
+        models.set(change.modelId, apply(change, before, configured))
+    }
+    return {
+      fromMs: Math.max(-Infinity, ...instants.filter((instant) => instant <= nowMs)),
+      untilMs: Math.min(Infinity, ...instants.filter((instant) => instant > nowMs)),
+      models,
+    }
+  }
+}
+
+function apply(change: CatalogueChange, before: ModelInForce, configured: ModelDefinition): ModelInForce {
+  const sources = { ...before.sources }
+  let model = before.model
+  for (const field of CHANGEABLE_FIELDS) {
+    const value = change.patch[field]
+    if (value === undefined) continue
+    model = { ...model, [field]: value ?? configured[field] }
+    sources[field] = change
+  }
+  const pricing = model.pricing === before.model.pricing ? before.pricing : new TokenPricing(model.pricing)
+  return { model, pricing, sources }
+}

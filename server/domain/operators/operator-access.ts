@@ -1,0 +1,56 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { DomainError } from '../errors.ts'
+import type { AbuseGuard } from '../rate-limits/abuse-guard.ts'
+
+/** One operator: the token opens the surface, the name goes to the audit log. */
+export interface Operator {
+  name: string
+  token: string
+}
+
+export interface OperatorAccessDependencies {
+  operators: readonly Operator[]
+  abuseGuard: Pick<AbuseGuard, 'assertNotBlocked' | 'recordFailure'>
+}
+
+const BEARER = /^Bearer +(\S+)\s*$/i
+
+/**
+ * Says which operator sent a request. An address that sent too many wrong tokens is refused whatever it sends, the right
+ * token too: otherwise the block would not hinder whoever guesses. Wrong API keys of the same address do not count here.
+ */
+export class OperatorAccess {
+  readonly #operators: readonly { name: string; digest: Buffer }[]
+  readonly #abuseGuard: OperatorAccessDependencies['abuseGuard']
+
+  constructor({ operators, abuseGuard }: OperatorAccessDependencies) {
+    this.#operators = operators.map(({ name, token }) => ({ name, digest: digest(token) }))
+    this.#abuseGuard = abuseGuard
+  }
+
+  /** The operator's name. Fails with `unauthenticated`, or with `abuse_blocked` after too many wrong tokens. */
+  identify(authorization: string | undefined, address: string): string {
+    const subject = `operator-ip:${address}`
+    this.#abuseGuard.assertNotBlocked(subject)
+    const token = BEARER.exec(authorization ?? '')?.[1]
+    const name = token === undefined ? undefined : this.#nameOf(token)
+    if (name !== undefined) return name
+    if (token !== undefined) this.#abuseGuard.recordFailure(subject)
+    throw new DomainError(
+      'unauthenticated',
+      'Authentication failed: send the header "Authorization: Bearer <operator token>"',
+    )
+  }
+
+  /** Compares with every token, by digests of one length: the time tells neither a token, nor its length, nor whose it is. */
+  #nameOf(token: string): string | undefined {
+    const sent = digest(token)
+    let name: string | undefined
+    for (const operator of this.#operators) if (timingSafeEqual(operator.digest, sent)) name = operator.name
+    return name
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

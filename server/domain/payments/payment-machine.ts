@@ -1,0 +1,191 @@
+import type { Clock } from '../clock.ts'
+import type { IdSource } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { Payment, PaymentState, PaymentStep } from './payment.ts'
+import type { ChainOutcome, PaymentNetwork } from './payment-network.ts'
+import type { PaymentRepository } from './payment-repository.ts'
+import { leaseEnd, watchAt } from './payment-schedule.ts'
+
+const LOOK_PAUSE_MS = 500
+
+export interface PaymentMachineDependencies {
+  payments: PaymentRepository
+  networks: readonly PaymentNetwork[]
+  balanceFeed: { changed(accountId: string): void }
+  countStep: (network: string, state: PaymentState) => void
+  clock: Clock
+  ids: IdSource
+  log: Log
+  wait: (milliseconds: number) => Promise<void>
+  /** How long a transfer that was reported as settled may take to show at our own node before the reconciler takes over. */
+  confirmSeconds: number
+}
+
+export interface PaymentRun {
+  /** The payment as far as it came; never rejects. */
+  ended: Promise<Payment>
+  /** Whether this run found it valid and unused: then nobody else can have shown it before. */
+  verified: boolean
+}
+
+/**
+ * Takes one payment from state to state (design section 8 and public API facts, part 10). What happened is stored before
+ * the next step outside begins, so that a crash at any point leaves a row from which the reconciler goes on. Only our own
+ * node's word makes a payment `settled`, and only a settled one is credited.
+ */
+export class PaymentMachine {
+  readonly #deps: PaymentMachineDependencies
+  readonly #running = new Map<string, PaymentRun>()
+
+  constructor(deps: PaymentMachineDependencies) {
+    this.#deps = deps
+  }
+
+  /** Payments that this process works on now. */
+  get running(): ReadonlyMap<string, PaymentRun> {
+    return this.#running
+  }
+
+  /** Takes the payment as far as it goes now. One run at a time in this process: a second call joins the first. */
+  run(payment: Payment): PaymentRun {
+    const standing = this.#running.get(payment.id)
+    if (standing !== undefined) return standing
+    const run: PaymentRun = { ended: Promise.resolve(payment), verified: false }
+    run.ended = this.#drive(payment, run).finally(() => this.#running.delete(payment.id))
+    this.#running.set(payment.id, run)
+    return run
+  }
+
+  async #drive(payment: Payment, run: PaymentRun): Promise<Payment> {
+    let current = payment
+    try {
+      for (;;) {
+        const next = await this.#next(current, run)
+        if (next === undefined) return current
+        current = next
+        // Whether somebody else pays it is a question for later, and none where the payer did not sign.
+        if (next.state === 'refused' || next.state === 'failed') return next
+      }
+    } catch (error) {
+      this.#deps.log.warn('a payment cannot go on now; the reconciler tries again', {
+        paymentId: current.id,
+        state: current.state,
+        error,
+      })
+      return current
+    }
+  }
+
+  /** The payment one state further, or undefined where nothing more can be done now. */
+  async #next(payment: Payment, run: PaymentRun): Promise<Payment | undefined> {
+    switch (payment.state) {
+      case 'received':
+        return this.#verify(payment, run)
+      case 'verified':
+        return this.#settle(payment)
+      case 'settling':
+        return this.#resume(payment)
+      case 'refused':
+      case 'failed':
+        return this.#conclude(payment, await this.#lookUp(payment))
+      case 'settled':
+        return this.#credit(payment)
+      case 'credited':
+      case 'dead':
+        return undefined
+    }
+  }
+
+  async #verify(payment: Payment, run: PaymentRun): Promise<Payment | undefined> {
+    const verdict = await this.#networkOf(payment).verify(payment.signed)
+    if (verdict.valid) {
+      run.verified = true
+      return this.#step(payment, { to: 'verified' })
+    }
+    const { reason, mayBePaid } = verdict
+    if (!mayBePaid) return this.#step(payment, { to: 'refused', reason }, null)
+    // A payment that the chain would not take now may be on it already: by a front-runner, or by us before a crash.
+    const outcome = await this.#lookUp(payment)
+    return (await this.#conclude(payment, outcome)) ?? this.#step(payment, { to: 'refused', reason })
+  }
+
+  async #settle(payment: Payment): Promise<Payment | undefined> {
+    const settling = await this.#step(payment, { to: 'settling' })
+    if (settling === undefined) return undefined
+    const outcome = await this.#networkOf(payment).settle(payment.signed, async (transactionId) => {
+      settling.transactionId = transactionId
+      await this.#deps.payments.announce(payment.id, transactionId, this.#lease())
+    })
+    if (outcome.kind === 'settled') {
+      settling.transactionId = outcome.transactionId
+      return this.#confirm(settling)
+    }
+    const { reason } = outcome
+    this.#deps.log.warn('a payment was not settled', { paymentId: payment.id, outcome: outcome.kind, reason })
+    const found = await this.#lookUp(settling)
+    const concluded = await this.#conclude(settling, found)
+    if (concluded !== undefined || outcome.kind === 'unknown') return concluded
+    return found.kind === 'pending' && found.sent ? undefined : this.#step(settling, { to: 'failed', reason })
+  }
+
+  /** After a crash or a timeout: look first, and settle again only when no transaction waits. */
+  async #resume(payment: Payment): Promise<Payment | undefined> {
+    const outcome = await this.#lookUp(payment)
+    if (outcome.kind === 'pending' && !outcome.sent) return this.#settle(payment)
+    return this.#conclude(payment, outcome)
+  }
+
+  /** Whoever said that it settled: our own node has to show it. */
+  async #confirm(payment: Payment): Promise<Payment | undefined> {
+    const { clock, wait, confirmSeconds } = this.#deps
+    const deadlineMs = clock.nowMs() + confirmSeconds * 1_000
+    for (;;) {
+      const outcome = await this.#lookUp(payment)
+      if (outcome.kind !== 'pending') return this.#conclude(payment, outcome)
+      if (clock.nowMs() >= deadlineMs) return undefined
+      await wait(LOOK_PAUSE_MS)
+    }
+  }
+
+  async #conclude(payment: Payment, outcome: ChainOutcome): Promise<Payment | undefined> {
+    if (outcome.kind === 'paid') return this.#step(payment, { to: 'settled', transfer: outcome.transfer })
+    if (outcome.kind === 'impossible') return this.#step(payment, { to: 'dead', reason: outcome.reason }, null)
+    return undefined
+  }
+
+  async #credit(payment: Payment): Promise<Payment> {
+    const { payments, ids, clock, countStep, balanceFeed, log } = this.#deps
+    const credited = await payments.credit(payment.id, { transferId: ids.uuid(), now: clock.now() })
+    const { network, amountAtomic } = credited.signed
+    countStep(network, 'credited')
+    if (credited.accountId !== null) balanceFeed.changed(credited.accountId)
+    log.info('a payment was credited', { paymentId: payment.id, network, amountAtomic: String(amountAtomic) })
+    return credited
+  }
+
+  #lookUp(payment: Payment): Promise<ChainOutcome> {
+    const { transactionId, receivedAt, signed } = payment
+    return this.#networkOf(payment).lookUp(signed, { transactionId, receivedAt })
+  }
+
+  async #step(payment: Payment, step: PaymentStep, lookAt?: null): Promise<Payment | undefined> {
+    const { payments, clock, countStep } = this.#deps
+    const now = clock.now()
+    const watched = step.to === 'refused' || step.to === 'failed'
+    const at = lookAt === null ? null : watched ? watchAt(payment, now) : leaseEnd(now)
+    const next = await payments.step(payment.id, step, { now, lookAt: at })
+    if (next !== undefined) countStep(payment.signed.network, step.to)
+    return next
+  }
+
+  #lease(): { now: Date; lookAt: Date } {
+    const now = this.#deps.clock.now()
+    return { now, lookAt: leaseEnd(now) }
+  }
+
+  #networkOf(payment: Payment): PaymentNetwork {
+    const found = this.#deps.networks.find(({ network }) => network === payment.signed.network)
+    if (found === undefined) throw new Error(`no network ${payment.signed.network} is configured`)
+    return found
+  }
+}

@@ -1,0 +1,41 @@
+import type { PaymentNetwork, PaymentRequirement } from './payment-network.ts'
+
+/** USDC and its like have six decimals: one base unit is 1,000 nano-USD. */
+export const NANO_USD_PER_ATOMIC = 1_000n
+
+export const TOP_UP_MIN_ATOMIC = 5_000_000n
+export const TOP_UP_SUGGESTED_ATOMIC = 10_000_000n
+export const TOP_UP_MAX_ATOMIC = 10_000_000_000n
+
+/** What a payer may sign, one entry per chain (specification, x402 wallet endpoints; amounts by design section 8). */
+export class PaymentOptions {
+  readonly #networks: readonly PaymentNetwork[]
+
+  constructor(networks: readonly PaymentNetwork[]) {
+    this.#networks = networks
+  }
+
+  /** Whether any chain is configured. */
+  get available(): boolean {
+    return this.#networks.length > 0
+  }
+
+  /** For `POST /x402/top-up`: the minimum; the payer may sign more. */
+  forTopUp(): Promise<PaymentRequirement[]> {
+    return this.#of(TOP_UP_MIN_ATOMIC)
+  }
+
+  /** For the 402 answers of other routes: the suggested amount. */
+  forRequests(): Promise<PaymentRequirement[]> {
+    return this.#of(TOP_UP_SUGGESTED_ATOMIC)
+  }
+
+  /** A chain that cannot say its terms now (its facilitator is away) is left out, as long as another can. */
+  async #of(amountAtomic: bigint): Promise<PaymentRequirement[]> {
+    const entries = await Promise.allSettled(this.#networks.map((network) => network.requirement(amountAtomic)))
+    const offered = entries.flatMap((entry) => (entry.status === 'fulfilled' ? [entry.value] : []))
+    const failed = entries.find((entry) => entry.status === 'rejected')
+    if (offered.length === 0 && failed !== undefined) throw failed.reason
+    return offered
+  }
+}

@@ -1,0 +1,34 @@
+import type { DomainError } from '../errors.ts'
+import type { Payment } from './payment.ts'
+import { paymentError } from './payment-errors.ts'
+
+/** Sentences for the reasons that a payer can do something about; the reason itself is in the answer's details. */
+const SENTENCES: readonly [pattern: RegExp, sentence: string][] = [
+  [
+    /insufficient_(balance|funds)/,
+    'The wallet holds less USDC than it signed for; fund it and send the same payment again',
+  ],
+  [/valid_before|expired/, 'The payment has expired; sign a new one'],
+  [/valid_after/, 'The payment is not valid yet; send it again when it is'],
+  [
+    /nonce_already_used|cancel/,
+    'The authorisation was used or cancelled on the chain without paying this service; sign a new one',
+  ],
+  [/signature/, 'The signature does not fit the payment and its payer; sign the fields exactly as they are sent'],
+  [/factory_not_allowed|undeployed/, 'The wallet is a contract that is not deployed yet; deploy it first'],
+]
+
+/** The refusal that a payment in this state stands for; undefined while, and when, it is none. */
+export function refusalOf({ state, reason }: Payment): DomainError | undefined {
+  return state === 'refused' || state === 'failed' || state === 'dead'
+    ? refusalFor(state, reason ?? 'unknown')
+    : undefined
+}
+
+export function refusalFor(state: 'refused' | 'failed' | 'dead', reason: string): DomainError {
+  const sentence = SENTENCES.find(([pattern]) => pattern.test(reason))?.[1]
+  if (state === 'refused') {
+    return paymentError('payment_refused', `Nothing was charged. ${sentence ?? 'The chain would refuse it'}`, reason)
+  }
+  return paymentError('payment_failed', `The payment did not settle. ${sentence ?? 'Sign a new one'}`, reason)
+}

@@ -1,0 +1,283 @@
+import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import type { PaymentRow } from '../../db/tables/payments-table.ts'
+import { LedgerTransaction } from '../ledger/ledger-repository.ts'
+import type { WalletAddress } from '../wallets/wallet-address.ts'
+import { openWalletAccount } from '../wallets/wallet-account-repository.ts'
+import { type Payment, type PaymentState, type PaymentStep, UNRESOLVED_STATES } from './payment.ts'
+import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
+import { toPayment, toRow } from './payment-row.ts'
+
+/** Which states a step may start from; a row that went on meanwhile is left as it is. */
+const STARTS: Record<PaymentStep['to'], readonly PaymentState[]> = {
+  verified: ['received'],
+  settling: ['verified', 'settling'],
+  settled: ['received', 'verified', 'settling', 'refused', 'failed'],
+  refused: ['received'],
+  failed: ['settling'],
+  dead: ['received', 'verified', 'settling', 'refused', 'failed'],
+}
+
+export interface StepTimes {
+  now: Date
+  /** When the reconciler is to look at it; null: it ended. */
+  lookAt: Date | null
+}
+
+export interface StateCount {
+  network: string
+  state: PaymentState
+  payments: number
+  amountAtomic: bigint
+  oldestAt: Date
+}
+
+export class PaymentRepository {
+  readonly #db: Kysely<Database>
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  async find(network: string, claimKey: string): Promise<Payment | undefined> {
+    const row = await this.#db
+      .selectFrom('payments')
+      .selectAll()
+      .where('network', '=', network)
+      .where('claim_key', '=', claimKey)
+      .executeTakeFirst()
+    return row === undefined ? undefined : toPayment(row)
+  }
+
+  /** The payer's payment under an idempotency key, unless it came to nothing. */
+  async findKeyed({ chain, address }: WalletAddress, idempotencyKey: string): Promise<Payment | undefined> {
+    const row = await this.#db
+      .selectFrom('payments')
+      .selectAll()
+      .where('payer_chain', '=', chain)
+      .where('payer_address', '=', address)
+      .where('idempotency_key', '=', idempotencyKey)
+      .where('state', 'not in', ['refused', 'failed', 'dead'])
+      .executeTakeFirst()
+    return row === undefined ? undefined : toPayment(row)
+  }
+
+  async get(paymentId: string): Promise<Payment> {
+    const query = this.#db.selectFrom('payments').selectAll().where('payment_id', '=', paymentId)
+    return toPayment(await query.executeTakeFirstOrThrow())
+  }
+
+  /** Makes the claim's row; undefined when it, or the payer's idempotency key, stands already. */
+  async claim(payment: Payment, times: StepTimes): Promise<Payment | undefined> {
+    const row = await this.#db
+      .insertInto('payments')
+      .values(toRow(payment, times))
+      .onConflict((conflict) => conflict.doNothing())
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined ? undefined : toPayment(row)
+  }
+
+  /** Starts a payment again that was refused or failed, in the form that came now; undefined when another one did. */
+  async claimAgain(before: Payment, payment: Payment, times: StepTimes): Promise<Payment | undefined> {
+    const { payment_id: _, received_at: __, ...row } = toRow(payment, times)
+    return this.#update(before.id, ['refused', 'failed'], row)
+  }
+
+  /** One step of the machine; undefined when the payment is no longer where the step starts. */
+  async step(paymentId: string, step: PaymentStep, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
+    return this.#update(paymentId, STARTS[step.to], {
+      state: step.to,
+      updated_at: now,
+      look_at: lookAt,
+      ...('reason' in step ? { reason: step.reason } : {}),
+      ...('transfer' in step
+        ? { transaction_id: step.transfer.transactionId, transfer_index: step.transfer.transferIndex, reason: null }
+        : {}),
+    })
+  }
+
+  /** The transaction that is about to be sent, or was just sent. */
+  async announce(paymentId: string, transactionId: string, { now, lookAt }: StepTimes): Promise<void> {
+    await this.#update(paymentId, ['settling'], { transaction_id: transactionId, updated_at: now, look_at: lookAt })
+  }
+
+  /** The credit and the state change in one transaction: a settled payment is credited once, whoever tries. */
+  async credit(paymentId: string, { transferId, now }: { transferId: string; now: Date }): Promise<Payment> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await trx
+        .selectFrom('payments')
+        .selectAll()
+        .where('payment_id', '=', paymentId)
+        .forUpdate()
+        .executeTakeFirstOrThrow()
+      if (row.state !== 'settled') return toPayment(row)
+      const { accountId, balanceNano } = await postTopUp(trx, row, { transferId, now })
+      const credited = await trx
+        .updateTable('payments')
+        .set({
+          state: 'credited',
+          account_id: accountId,
+          balance_after_nano: balanceNano,
+          updated_at: now,
+          look_at: null,
+        })
+        .where('payment_id', '=', paymentId)
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      return toPayment(credited)
+    })
+  }
+
+  /** Takes payments whose time has come, for `lease` ahead, so that no other process takes them too. */
+  async takeDue({ now, lease, limit }: { now: Date; lease: Date; limit: number }): Promise<Payment[]> {
+    const rows = await this.#db
+      .updateTable('payments')
+      .set(({ eb }) => ({ look_at: lease, looks: eb('looks', '+', 1) }))
+      .where('payment_id', 'in', (query) =>
+        query
+          .selectFrom('payments')
+          .select('payment_id')
+          .where('look_at', '<=', now)
+          .orderBy('look_at')
+          .limit(limit)
+          .forUpdate()
+          .skipLocked(),
+      )
+      .returningAll()
+      .execute()
+    return rows.map(toPayment)
+  }
+
+  /** Keeps the reconcilers of all processes away from payments that are being worked on. */
+  async renew(paymentIds: readonly string[], lease: Date): Promise<void> {
+    await this.#db
+      .updateTable('payments')
+      .set({ look_at: lease })
+      .where('payment_id', 'in', paymentIds)
+      .where('state', 'in', UNRESOLVED_STATES)
+      .execute()
+  }
+
+  /** Makes every payment whose end is unknown due now, whoever works on it; returns how many. */
+  async hasten(now: Date): Promise<number> {
+    const result = await this.#db
+      .updateTable('payments')
+      .set({ look_at: now })
+      .where('look_at', 'is not', null)
+      .executeTakeFirst()
+    return Number(result.numUpdatedRows)
+  }
+
+  async putOff(paymentId: string, lookAt: Date | null): Promise<void> {
+    await this.#db
+      .updateTable('payments')
+      .set({ look_at: lookAt })
+      .where('payment_id', '=', paymentId)
+      .where('look_at', 'is not', null)
+      .execute()
+  }
+
+  /** Forgets payments that can never come and were never on a chain; a repeat would be refused anew. */
+  async forgetDead(before: Date): Promise<void> {
+    await this.#db
+      .deleteFrom('payments')
+      .where('look_at', 'is', null)
+      .where('state', 'in', ['dead', 'refused'])
+      .where('updated_at', '<', before)
+      .execute()
+  }
+
+  /** After their time idempotency keys may be used anew. */
+  async releaseKeys(before: Date): Promise<void> {
+    await this.#db
+      .updateTable('payments')
+      .set({ idempotency_key: null })
+      .where('idempotency_key', 'is not', null)
+      .where('received_at', '<', before)
+      .execute()
+  }
+
+  /** By the index of what is still looked at, which is short however many payments ended. */
+  async countUnresolved(): Promise<{ unresolved: number; oldestAt: Date | null }> {
+    const row = await this.#db
+      .selectFrom('payments')
+      .select(({ fn }) => [fn.countAll<bigint>().as('unresolved'), fn.min<Date | null>('received_at').as('oldest')])
+      .where('look_at', 'is not', null)
+      .where('state', 'in', UNRESOLVED_STATES)
+      .executeTakeFirstOrThrow()
+    return { unresolved: Number(row.unresolved), oldestAt: row.oldest }
+  }
+
+  async countByState(): Promise<StateCount[]> {
+    const rows = await this.#db
+      .selectFrom('payments')
+      .select(['network', 'state'])
+      .select(({ fn }) => [
+        fn.countAll<bigint>().as('payments'),
+        fn.sum<string>('amount_atomic').as('amount'),
+        fn.min('received_at').as('oldest'),
+      ])
+      .groupBy(['network', 'state'])
+      .orderBy('network')
+      .execute()
+    return rows.map((row) => ({
+      network: row.network,
+      state: row.state,
+      payments: Number(row.payments),
+      amountAtomic: BigInt(row.amount),
+      oldestAt: row.oldest,
+    }))
+  }
+
+  /** Payments received up to `receivedBefore`, newest first. */
+  async list(filter: {
+    states: readonly PaymentState[]
+    limit: number
+    before: { receivedAt: Date; id: string } | null
+  }): Promise<Payment[]> {
+    let query = this.#db.selectFrom('payments').selectAll().where('state', 'in', filter.states)
+    if (filter.before !== null) {
+      const { receivedAt, id } = filter.before
+      query = query.where(sql<boolean>`(received_at, payment_id) < (${receivedAt}, ${id}::uuid)`)
+    }
+    const rows = await query.orderBy('received_at', 'desc').orderBy('payment_id', 'desc').limit(filter.limit).execute()
+    return rows.map(toPayment)
+  }
+
+  async #update(
+    paymentId: string,
+    from: readonly PaymentState[],
+    values: UpdateObject<Database, 'payments'>,
+  ): Promise<Payment | undefined> {
+    const row = await this.#db
+      .updateTable('payments')
+      .set(values)
+      .where('payment_id', '=', paymentId)
+      .where('state', 'in', from)
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined ? undefined : toPayment(row)
+  }
+}
+
+async function postTopUp(
+  trx: Transaction<Database>,
+  row: PaymentRow,
+  { transferId, now }: { transferId: string; now: Date },
+): Promise<{ accountId: string; balanceNano: bigint }> {
+  const accountId = await openWalletAccount(trx, { chain: row.payer_chain, address: row.payer_address }, now)
+  const ledger = new LedgerTransaction(trx)
+  const balance = await ledger.lockBalance(accountId, 'usd')
+  if (balance === undefined) throw new Error('the account of a wallet has no balance')
+  const transfer = await ledger.post(balance, {
+    transferId,
+    kind: 'top_up',
+    amountNano: row.amount_atomic * NANO_USD_PER_ATOMIC,
+    counterAccount: 'platform:usdc',
+    reference: `payment:${row.payment_id}`,
+    reason: `${row.network} ${row.transaction_id}`,
+    createdAt: now,
+  })
+  return { accountId, balanceNano: transfer.balanceAfterNanoUsd }
+}

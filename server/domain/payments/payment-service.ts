@@ -1,0 +1,271 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import type { IdSource } from '../ids.ts'
+import type { AddressLimit } from '../rate-limits/address-limit.ts'
+import type { WalletAddress } from '../wallets/wallet-address.ts'
+import { isUnresolved, type Payment } from './payment.ts'
+import { checkAmount } from './payment-amount.ts'
+import { paymentError } from './payment-errors.ts'
+import { readPaymentHeader } from './payment-header.ts'
+import type { PaymentMachine, PaymentRun } from './payment-machine.ts'
+import type { PaymentNetwork, SignedPayment } from './payment-network.ts'
+import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
+import { refusalFor, refusalOf } from './payment-refusal.ts'
+import type { PaymentRepository } from './payment-repository.ts'
+import { leaseEnd } from './payment-schedule.ts'
+
+/** How often a payment that another process works on is read while its repeat waits. */
+const POLL_MS = 250
+const RETRY_AFTER_SECONDS = 5
+
+export interface CreditedPayment {
+  kind: 'credited'
+  paymentId: string
+  wallet: WalletAddress
+  amountNanoUsd: bigint
+  /** The wallet's balance right after this credit. */
+  balanceNanoUsd: bigint
+  network: string
+  transactionId: string
+}
+
+/** Nobody knows yet how it ends; it is never to be paid a second time because of this answer. */
+export interface PendingPayment {
+  kind: 'pending'
+  transactionId: string | null
+  retryAfterSeconds: number
+}
+
+export type PaymentResult = CreditedPayment | PendingPayment
+
+export interface PaymentServiceDependencies {
+  networks: readonly PaymentNetwork[]
+  payments: PaymentRepository
+  machine: PaymentMachine
+  /** New payments of one network address: each may cost the platform's fees on a chain. Repeats do not count. */
+  limit: Pick<AddressLimit, 'admit'>
+  clock: Clock
+  ids: IdSource
+  wait: (milliseconds: number) => Promise<void>
+  /** How long an answer waits for a payment's end. */
+  answerSeconds: number
+  /** Whether a payment may come with the request that it pays for. */
+  payPerRequest: boolean
+}
+
+/** What comes beside a payment. */
+export interface SentPayment {
+  /** Where the request came from. */
+  address: string
+  idempotencyKey: string | null
+}
+
+interface Claim extends SentPayment {
+  signed: SignedPayment
+  digest: string
+}
+
+interface Claimed {
+  payment: Payment
+  /** Absent: another request, or another process, made the claim. */
+  run?: PaymentRun
+}
+
+/**
+ * Payments by x402 (specification, x402 wallet endpoints; public API facts, 10.3). A payment is known by its canonical
+ * claim: every copy and spelling of it meets one row and gets the first one's answer. The credit goes to the wallet that
+ * signed it. Fails with the `payment_…` codes, and with `rate_limited` for too many new payments of one address.
+ */
+export class PaymentService {
+  readonly #deps: PaymentServiceDependencies
+
+  constructor(deps: PaymentServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /**
+   * Settles and credits the payment of a header. Under an idempotency key every payment of the wallet within 24 hours
+   * gets the first one's answer, so that a client that signs anew after a lost answer pays once.
+   */
+  async topUp(header: string, sent: SentPayment): Promise<PaymentResult> {
+    const claim = this.#read(header, sent)
+    const deadlineMs = this.#deps.clock.nowMs() + this.#deps.answerSeconds * 1_000
+    for (;;) {
+      const { payment, run } = await this.#claim(claim)
+      const ended = await this.#until(payment, run, deadlineMs)
+      // The refusal of another spelling, whose signature may be worth nothing, says nothing about this one.
+      const stranger = run === undefined && ended.digest !== claim.digest && isOpenAgain(ended)
+      if (!stranger) return toResult(ended)
+    }
+  }
+
+  /**
+   * The same for a request that runs as the payer. A signature is public once it is on a chain, so only the request that
+   * brought it first, while it was unused, may run; any other fails with `payment_used`.
+   */
+  async payForRequest(header: string, address: string): Promise<PaymentResult> {
+    if (!this.#deps.payPerRequest) {
+      throw paymentError(
+        'payment_not_accepted',
+        'This service takes no payment with a request, and nothing was settled; send it to POST /api/v1/x402/top-up',
+      )
+    }
+    const claim = this.#read(header, { address, idempotencyKey: null })
+    if ((await this.#find(claim)) !== undefined) throw alreadyUsed()
+    const { payment, run } = await this.#claim(claim)
+    if (run === undefined) throw alreadyUsed()
+    const result = toResult(
+      await this.#until(payment, run, this.#deps.clock.nowMs() + this.#deps.answerSeconds * 1_000),
+    )
+    if (result.kind === 'credited' && !run.verified) throw alreadyUsed()
+    return result
+  }
+
+  #read(header: string, sent: SentPayment): Claim {
+    const { networks } = this.#deps
+    if (networks.length === 0) {
+      throw paymentError('payment_not_configured', 'This service takes no payments by wallet: x402 is not configured')
+    }
+    const envelope = readPaymentHeader(header)
+    if (envelope.scheme !== 'exact') {
+      throw paymentError('payment_scheme_unsupported', `The scheme "${envelope.scheme}" is not taken; use "exact"`)
+    }
+    const signed = this.#networkOf(envelope.network).read(envelope)
+    checkAmount(signed.amountAtomic)
+    return { ...sent, signed, digest: digestOf(signed) }
+  }
+
+  /** The row of a payment: made now, taken up again after a refusal, or as another request left it. */
+  async #claim(claim: Claim): Promise<Claimed> {
+    const { payments, machine, limit, clock, ids } = this.#deps
+    let signed = false
+    for (;;) {
+      const standing = await this.#find(claim)
+      if (standing !== undefined && !signed && asksForAnother(claim, standing)) {
+        await this.#assertSigned(claim)
+        signed = true
+      }
+      if (standing !== undefined && !isOpenAgain(standing)) return { payment: standing }
+      if (standing !== undefined && machine.running.has(standing.id)) return { payment: standing }
+      await limit.admit(claim.address)
+      const now = clock.now()
+      const fresh = newPayment(claim, { id: ids.uuid(), receivedAt: now })
+      const times = { now, lookAt: leaseEnd(now) }
+      const claimed =
+        standing === undefined
+          ? await payments.claim(fresh, times)
+          : await payments.claimAgain(standing, { ...fresh, transactionId: standing.transactionId }, times)
+      if (claimed !== undefined) return { payment: claimed, run: machine.run(claimed) }
+    }
+  }
+
+  /** Nobody but the payer may read what stands under a key of his, or take the place of a payment that may still be paid. */
+  async #assertSigned({ signed }: Claim): Promise<void> {
+    const verdict = await this.#networkOf(signed.network)
+      .verify(signed)
+      .catch((cause: unknown) => {
+        const message = 'The chain cannot be asked at the moment; send the same payment again shortly'
+        throw new DomainError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
+      })
+    if (!verdict.valid && !verdict.mayBePaid) throw refusalFor('refused', verdict.reason)
+  }
+
+  #networkOf(name: string): PaymentNetwork {
+    const { networks } = this.#deps
+    const network = networks.find((candidate) => candidate.network === name)
+    if (network !== undefined) return network
+    const taken = networks.map((candidate) => candidate.network).join(', ')
+    throw paymentError('payment_network_unsupported', `Payments on "${name}" are not taken; use ${taken}`)
+  }
+
+  async #find({ signed, idempotencyKey }: Claim): Promise<Payment | undefined> {
+    const { payments } = this.#deps
+    const standing = await payments.find(signed.network, signed.claimKey)
+    if (idempotencyKey === null || (standing !== undefined && !isOpenAgain(standing))) return standing
+    return (await payments.findKeyed(signed.payer, idempotencyKey)) ?? standing
+  }
+
+  async #until(payment: Payment, run: PaymentRun | undefined, deadlineMs: number): Promise<Payment> {
+    const { clock, wait, machine, payments } = this.#deps
+    const joined = run ?? machine.running.get(payment.id)
+    const leftMs = (): number => deadlineMs - clock.nowMs()
+    if (joined !== undefined) {
+      return (await endedWithin(joined, Math.max(0, leftMs()))) ?? payments.get(payment.id)
+    }
+    let current = payment
+    while (isUnresolved(current.state) && leftMs() > 0) {
+      await wait(Math.min(POLL_MS, leftMs()))
+      current = await payments.get(payment.id)
+    }
+    return current
+  }
+}
+
+/** Undefined when the run takes longer; it goes on by itself. */
+async function endedWithin({ ended }: PaymentRun, milliseconds: number): Promise<Payment | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds)
+  })
+  try {
+    return await Promise.race([ended, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A payment that was not taken may be brought again: its payer may have got funds, or its time may have come. */
+function isOpenAgain({ state }: Payment): boolean {
+  return state === 'refused' || state === 'failed'
+}
+
+/** Another payment, found by its idempotency key, or another spelling of one that may be brought again: signed differently. */
+function asksForAnother({ signed, digest }: Claim, standing: Payment): boolean {
+  return standing.signed.claimKey !== signed.claimKey || (standing.digest !== digest && isOpenAgain(standing))
+}
+
+function toResult(payment: Payment): PaymentResult {
+  const { signed, transactionId, balanceAfterNanoUsd } = payment
+  if (payment.state === 'credited' && balanceAfterNanoUsd !== null && transactionId !== null) {
+    return {
+      kind: 'credited',
+      paymentId: payment.id,
+      wallet: signed.payer,
+      amountNanoUsd: signed.amountAtomic * NANO_USD_PER_ATOMIC,
+      balanceNanoUsd: balanceAfterNanoUsd,
+      network: signed.network,
+      transactionId,
+    }
+  }
+  const refusal = refusalOf(payment)
+  if (refusal !== undefined) throw refusal
+  return { kind: 'pending', transactionId, retryAfterSeconds: RETRY_AFTER_SECONDS }
+}
+
+function newPayment({ signed, digest, idempotencyKey }: Claim, made: { id: string; receivedAt: Date }): Payment {
+  return {
+    ...made,
+    signed,
+    digest,
+    idempotencyKey,
+    state: 'received',
+    transactionId: null,
+    transferIndex: null,
+    reason: null,
+    accountId: null,
+    balanceAfterNanoUsd: null,
+    looks: 0,
+  }
+}
+
+function digestOf({ wire }: SignedPayment): string {
+  return createHash('sha256').update(JSON.stringify(wire)).digest('hex')
+}
+
+function alreadyUsed(): DomainError {
+  return paymentError(
+    'payment_used',
+    'This payment was sent before: what it paid, if it settled, is on the balance of its wallet. Sign in with the header SIGN-IN-WITH-X, or sign a new payment',
+  )
+}

@@ -1,0 +1,59 @@
+import { type Clock, utcDay } from '../clock.ts'
+import { failed, ok, type PlatformCheck, warning } from './platform-check.ts'
+import type { PlatformRepository } from './platform-repository.ts'
+
+const SKEW_MS_MAX = 2_000
+/** Sign-in messages of wallets are good for this much, so beyond it they are refused. */
+const SKEW_MS_HARMFUL = 30_000
+const HOLDS_STALE_SECONDS = 60
+const ACTION_MS_MAX = 600_000
+const DAY_MS = 86_400_000
+
+/** Whether commits last, and whether its clock is ours. */
+export async function checkDatabase(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
+  const askedMs = clock.nowMs()
+  const facts = await repository.databaseFacts()
+  const answeredMs = clock.nowMs()
+  // The database read its clock some time between the question and the answer.
+  const skewMs = Math.max(askedMs - facts.now.getTime(), facts.now.getTime() - answeredMs, 0)
+  return [
+    ok('database', `PostgreSQL ${facts.version} answered within ${answeredMs - askedMs} ms`),
+    facts.synchronousCommit === 'off' || facts.fsync === 'off'
+      ? warning(
+          'durability',
+          `synchronous_commit is ${facts.synchronousCommit} and fsync is ${facts.fsync}: a crash of its machine loses charges that were answered for; set both on, or use PostgreSQL in place of the embedded database`,
+        )
+      : ok('durability', `synchronous_commit is ${facts.synchronousCommit}`),
+    judgeSkew(skewMs),
+  ]
+}
+
+function judgeSkew(skewMs: number): PlatformCheck {
+  if (skewMs <= SKEW_MS_MAX) return ok('clock_skew', `the clocks of this process and of the database agree`)
+  const detail = `the clocks of this process and of the database differ by ${Math.round(skewMs / 1_000)} s: keep both in step with NTP`
+  return skewMs > SKEW_MS_HARMFUL ? failed('clock_skew', detail) : warning('clock_skew', detail)
+}
+
+/** Events of a day without a partition go to the default one, where old days cannot be dropped whole. */
+export async function checkPartitions(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
+  const tomorrow = utcDay(new Date(clock.nowMs() + DAY_MS))
+  if (await repository.hasUsagePartition(tomorrow)) {
+    return [ok('usage_partitions', `the day ${tomorrow} has its partition`)]
+  }
+  const detail = `the day ${tomorrow} has no partition yet, which maintenance makes every hour: look for "maintenance failed" in the log`
+  return [warning('usage_partitions', detail)]
+}
+
+export async function checkHolds(repository: PlatformRepository): Promise<PlatformCheck[]> {
+  const count = await repository.countAbandonedHolds(HOLDS_STALE_SECONDS)
+  if (count === 0) return [ok('abandoned_holds', 'no process left holds behind')]
+  const detail = `${count} holds of processes that are gone for more than ${HOLDS_STALE_SECONDS} s are not released: is any process running its sweeper?`
+  return [warning('abandoned_holds', detail)]
+}
+
+export async function checkOperatorActions(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
+  const count = await repository.countUnfinishedActions(new Date(clock.nowMs() - ACTION_MS_MAX))
+  if (count === 0) return [ok('operator_actions', 'every action of an operator has ended')]
+  const detail = `${count} actions of operators never ended, so their effect is unknown: \`audit list --outcome started\` names them`
+  return [warning('operator_actions', detail)]
+}

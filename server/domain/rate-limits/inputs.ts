@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { PageRequest } from '../page.ts'
+import { LimitOverrides } from './limit-overrides.ts'
+
+const REASON_CHARACTERS_MAX = 500
+
+const Reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(REASON_CHARACTERS_MAX)
+  .regex(/^\P{Cc}*$/u, { error: 'must have no control characters' })
+
+/** An account, or with `keyId` one of its API keys. */
+const Subject = z.strictObject({ accountId: z.string(), keyId: z.string().optional() })
+
+export const AccountLimitsInput = z.strictObject({ accountId: z.string() })
+
+/** Replaces what was set before. The reason is for the operator's records. */
+export const SetLimitsInput = Subject.extend({
+  limits: LimitOverrides.refine((limits) => Object.values(limits).some((of) => Object.keys(of).length > 0), {
+    error: 'must name a number; to go back to the tier, clear the limits',
+  }),
+  reason: Reason,
+})
+export type SetLimitsInput = z.output<typeof SetLimitsInput>
+
+export const ClearLimitsInput = Subject.extend({ reason: Reason })
+export type ClearLimitsInput = z.output<typeof ClearLimitsInput>
+
+/** Without an account: of all. */
+export const ListRefusalsInput = PageRequest.extend({ accountId: z.string().optional() })
+export type ListRefusalsInput = z.output<typeof ListRefusalsInput>

@@ -1,0 +1,67 @@
+import { accountMissing } from '../accounts/account.ts'
+import type { KeyEvents } from '../api-keys/key-events.ts'
+import { DomainError } from '../errors.ts'
+import { isUuid } from '../uuid.ts'
+import type { ClearLimitsInput, SetLimitsInput } from './inputs.ts'
+import type { AccountLimitOverrides, LimitOverrideRepository } from './limit-override-repository.ts'
+import type { LimitOverrides } from './limit-overrides.ts'
+import type { TierLimits } from './limit-table.ts'
+import type { RatePlans } from './rate-plans.ts'
+
+export interface AccountLimits extends AccountLimitOverrides {
+  /** The account's numbers: its tier's, with those set for it in their place. */
+  inForce: TierLimits
+}
+
+export interface LimitOverrideServiceDeps {
+  repository: LimitOverrideRepository
+  ratePlans: Pick<RatePlans, 'limitsOf'>
+  events: Pick<KeyEvents, 'announce'>
+}
+
+/**
+ * Limits that an operator sets for one account, in place of its tier's, or for one API key, beside its account's. Every
+ * process follows within a second. Fails with `not_found` for an account that is unknown or has no such active key.
+ */
+export class LimitOverrideService {
+  readonly #deps: LimitOverrideServiceDeps
+
+  constructor(deps: LimitOverrideServiceDeps) {
+    this.#deps = deps
+  }
+
+  /** What is set for the account and its keys, and the account's numbers that follow. */
+  async get(accountId: string): Promise<AccountLimits> {
+    const found = isUuid(accountId) ? await this.#deps.repository.find(accountId) : undefined
+    if (found === undefined) throw accountMissing(accountId)
+    const { tier, account } = found
+    return { ...found, inForce: this.#deps.ratePlans.limitsOf({ tier, limitOverrides: { account, key: null } }) }
+  }
+
+  /** Replaces what was set for the account or the key. */
+  async set({ accountId, keyId, limits }: Omit<SetLimitsInput, 'reason'>): Promise<AccountLimits> {
+    return this.#write({ accountId, keyId }, limits)
+  }
+
+  /** Goes back to the tier's numbers, or for a key to the account's alone. */
+  async clear({ accountId, keyId }: Omit<ClearLimitsInput, 'reason'>): Promise<AccountLimits> {
+    return this.#write({ accountId, keyId }, null)
+  }
+
+  async #write(
+    { accountId, keyId }: { accountId: string; keyId: string | undefined },
+    limits: LimitOverrides | null,
+  ): Promise<AccountLimits> {
+    const { repository, events } = this.#deps
+    if (!isUuid(accountId)) throw accountMissing(accountId)
+    if (keyId === undefined) {
+      if (!(await repository.setOfAccount(accountId, limits))) throw accountMissing(accountId)
+      events.announce({ kind: 'account-changed', id: accountId.toLowerCase() })
+    } else {
+      const written = isUuid(keyId) && (await repository.setOfKey(accountId, keyId, limits))
+      if (!written) throw new DomainError('not_found', `The account has no active API key ${keyId.slice(0, 64)}`)
+      events.announce({ kind: 'key-changed', id: keyId.toLowerCase() })
+    }
+    return this.get(accountId)
+  }
+}

@@ -1,0 +1,56 @@
+import type { KeyWindows, RatePlan } from './rate-plan.ts'
+import type { WindowCharge, WindowState } from './window-store.ts'
+
+const NAMES = ['requests', 'tokens', 'credits'] as const
+export type WindowName = (typeof NAMES)[number]
+
+/** One window of a plan, of the account or of the key. */
+export interface PlanWindow {
+  name: WindowName
+  charge: WindowCharge
+  ofKey: boolean
+}
+
+/** All windows of a plan in the order in which the store takes them: the account's, then the key's. */
+export function windowsOf(plan: RatePlan): PlanWindow[] {
+  const windows = present(plan, false)
+  return plan.ofKey === undefined ? windows : [...windows, ...present(plan.ofKey, true)]
+}
+
+function present(plan: RatePlan | KeyWindows, ofKey: boolean): PlanWindow[] {
+  const windows: PlanWindow[] = []
+  for (const name of NAMES) {
+    const charge = plan[name]
+    if (charge !== null) windows.push({ name, charge, ofKey })
+  }
+  return windows
+}
+
+export interface WindowStates {
+  requests: WindowState
+  tokens: WindowState | null
+  credits: WindowState | null
+}
+
+/** One state for each kind of window, given the store's states in the order of the windows. */
+export function statesOf(windows: readonly PlanWindow[], states: readonly WindowState[]): WindowStates {
+  let requests: WindowState | null = null
+  let tokens: WindowState | null = null
+  let credits: WindowState | null = null
+  for (const [index, { name }] of windows.entries()) {
+    const state = states[index]
+    if (state === undefined) throw new Error('the window store gave too few states')
+    if (name === 'requests') requests = tighter(requests, state)
+    else if (name === 'tokens') tokens = tighter(tokens, state)
+    else credits = tighter(credits, state)
+  }
+  if (requests === null) throw new Error('a plan has a request window')
+  return { requests, tokens, credits }
+}
+
+/** A request passes both windows, so the one with less left counts, and both must have been reset. */
+function tighter(first: WindowState | null, second: WindowState): WindowState {
+  if (first === null) return second
+  const { limit, remaining } = second.remaining < first.remaining ? second : first
+  return { limit, remaining, resetAtMs: Math.max(first.resetAtMs, second.resetAtMs) }
+}

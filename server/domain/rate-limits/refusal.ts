@@ -1,0 +1,27 @@
+/** What refused: requests or tokens per minute, RPC credits per day, or the block after too many failures. */
+export const RATE_LIMIT_TYPES_LOGGED = ['RPM', 'TPM', 'RPD', 'FAILED_REQUESTS'] as const
+export type RateLimitType = (typeof RATE_LIMIT_TYPES_LOGGED)[number]
+
+/** A request that was refused for its caller's rate or failures. */
+export interface RefusedRequest {
+  accountId: string
+  /** Null for a wallet. */
+  apiKeyId: string | null
+  /** Model id, `endpoint:<path>`, or `model:unknown`. */
+  subject: string
+  /** XS to L for a text model, otherwise the account's tier. */
+  rateLimitTier: string
+  rateLimitType: RateLimitType
+}
+
+/** A refusal as the limit log keeps it. */
+export interface Refusal extends RefusedRequest {
+  /** Time-ordered. */
+  id: string
+  at: Date
+}
+
+export interface RefusalRecorder {
+  /** Never throws and never delays the refusal. */
+  record(refused: RefusedRequest): void
+}

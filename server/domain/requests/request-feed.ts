@@ -1,0 +1,208 @@
+import { type Clock, utcDay } from '../clock.ts'
+import type { AccountChanges } from '../ledger/account-changes.ts'
+import type { Log } from '../log.ts'
+import { FeedWatcher } from './feed-watcher.ts'
+import type { RecordedRequest, SettledBatch } from './request-record.ts'
+import type { FeedPosition, RequestRepository } from './request-repository.ts'
+
+/** A watcher hears of a commit within this, the interval of the changes and a read. */
+const COALESCE_MS = 50
+/** How soon what could not be read is read again. */
+const RETRY_MS = 1_000
+/** Of one account in one read; what is beyond follows at once. */
+const READ_REQUESTS_MAX = 500
+const BATCH_REQUESTS_MAX = 100
+/** A watcher that missed more gets the newest of them, and is told. */
+const REPLAYED_REQUESTS_MAX = 1_000
+/** Nor does a replay look further back than this. */
+const REPLAYED_DAYS_MAX = 7
+/** Days that a request may run: one that is settled now was admitted no earlier. */
+const RUNNING_DAYS_MAX = 2
+const MILLISECONDS_PER_DAY = 86_400_000
+
+interface Channel {
+  /** Undefined until it was read. */
+  position: bigint | undefined
+  ready: Promise<void>
+  watchers: Set<FeedWatcher>
+}
+
+export interface RequestFeedDependencies {
+  changes: AccountChanges
+  requests: Pick<RequestRepository, 'lastPosition' | 'positionFromEnd' | 'listSettled'>
+  clock: Clock
+  log: Log
+}
+
+/** Where a watcher was before, and the UTC day of that. */
+export interface ReachedPosition {
+  position: bigint
+  day: string
+}
+
+/**
+ * Tells watchers what an account's requests came to, across processes, each once and in the order of their settlement.
+ * It listens to the changes of accounts, which are published anyway, and reads once per interval for all watched
+ * accounts; where nobody watches, nothing is read. Watchers of one account share the same batches.
+ */
+export class RequestFeed {
+  readonly #deps: RequestFeedDependencies
+  readonly #channels = new Map<string, Channel>()
+  readonly #stale = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #reading = false
+
+  constructor(deps: RequestFeedDependencies) {
+    this.#deps = deps
+    deps.changes.listen((accountIds) => {
+      for (const accountId of accountIds ?? this.#channels.keys())
+        if (this.#channels.has(accountId)) this.#stale.add(accountId)
+      this.#schedule()
+    })
+  }
+
+  /**
+   * First a batch without requests that says where the feed begins: now, or behind `after`. Then every request that is
+   * settled, those since `after` first. A watcher that reads too slowly is told what it missed. Ends when `signal` aborts.
+   */
+  async *watch(
+    accountId: string,
+    after: ReachedPosition | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<SettledBatch, void> {
+    const channel = this.#join(accountId)
+    const watcher = new FeedWatcher(signal)
+    // Listens before it reads, so that nothing falls between what was missed and what comes.
+    channel.watchers.add(watcher)
+    try {
+      await channel.ready
+      let position = after?.position ?? channel.position ?? 0n
+      let fromDay = this.#firstDay(after?.day)
+      if (after === null) yield { requests: [], position, missed: false }
+      else watcher.lose()
+      while (!signal.aborted) {
+        if (watcher.lost) {
+          watcher.catchUp()
+          for await (const batch of this.#replay(accountId, { position, fromDay })) {
+            position = batch.position
+            yield batch
+          }
+        }
+        const batch = await watcher.next(position)
+        if (batch === undefined) continue
+        position = batch.position
+        fromDay = this.#firstDay(undefined)
+        yield batch
+      }
+    } finally {
+      watcher.end()
+      this.#leave(accountId, channel, watcher)
+    }
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  async *#replay(accountId: string, after: FeedPosition): AsyncGenerator<SettledBatch, void> {
+    const { requests } = this.#deps
+    const oldestDay = this.#daysAgo(REPLAYED_DAYS_MAX)
+    const fromDay = after.fromDay < oldestDay ? oldestDay : after.fromDay
+    const skipped = await requests.positionFromEnd(accountId, { ...after, fromDay }, REPLAYED_REQUESTS_MAX + 1)
+    let position = skipped ?? after.position
+    yield { requests: [], position, missed: skipped !== undefined || fromDay !== after.fromDay }
+    for (;;) {
+      const found = await requests.listSettled(new Map([[accountId, { position, fromDay }]]), BATCH_REQUESTS_MAX)
+      const [batch] = toBatches(found)
+      if (batch === undefined) return
+      position = batch.position
+      yield batch
+    }
+  }
+
+  #schedule(delayMs = COALESCE_MS): void {
+    if (this.#stale.size === 0 || this.#reading) return
+    this.#timer ??= setTimeout(() => void this.#readDue(), delayMs)
+  }
+
+  async #readDue(): Promise<void> {
+    this.#timer = undefined
+    this.#reading = true
+    const delivered = await this.#deliver()
+    this.#reading = false
+    this.#schedule(delivered ? COALESCE_MS : RETRY_MS)
+  }
+
+  /** False when the database failed; then what is due stays so. */
+  async #deliver(): Promise<boolean> {
+    const fromDay = this.#daysAgo(RUNNING_DAYS_MAX)
+    const due = new Map<string, FeedPosition>()
+    for (const accountId of this.#stale) {
+      const channel = this.#channels.get(accountId)
+      // One that has not read its position yet stays stale: the change may be behind what it reads.
+      if (channel !== undefined && channel.position === undefined) continue
+      this.#stale.delete(accountId)
+      if (channel?.position !== undefined) due.set(accountId, { position: channel.position, fromDay })
+    }
+    if (due.size === 0) return true
+    try {
+      const settled = await this.#deps.requests.listSettled(due, READ_REQUESTS_MAX)
+      for (const [accountId, requests] of Map.groupBy(settled, (request) => request.accountId)) {
+        this.#deliverTo(accountId, requests)
+        if (requests.length === READ_REQUESTS_MAX) this.#stale.add(accountId)
+      }
+      return true
+    } catch (error) {
+      for (const accountId of due.keys()) if (this.#channels.has(accountId)) this.#stale.add(accountId)
+      this.#deps.log.warn('settled requests could not be read for their watchers; they are read again', { error })
+      return false
+    }
+  }
+
+  #deliverTo(accountId: string, requests: readonly RecordedRequest[]): void {
+    const channel = this.#channels.get(accountId)
+    if (channel === undefined) return
+    for (const batch of toBatches(requests)) {
+      channel.position = batch.position
+      for (const watcher of channel.watchers) watcher.push(batch)
+    }
+  }
+
+  #join(accountId: string): Channel {
+    const known = this.#channels.get(accountId)
+    if (known !== undefined) return known
+    const channel: Channel = { position: undefined, ready: Promise.resolve(), watchers: new Set() }
+    channel.ready = this.#readPosition(accountId, channel)
+    this.#channels.set(accountId, channel)
+    return channel
+  }
+
+  async #readPosition(accountId: string, channel: Channel): Promise<void> {
+    channel.position = await this.#deps.requests.lastPosition(accountId, this.#daysAgo(RUNNING_DAYS_MAX))
+  }
+
+  #leave(accountId: string, channel: Channel, watcher: FeedWatcher): void {
+    channel.watchers.delete(watcher)
+    if (channel.watchers.size > 0 || this.#channels.get(accountId) !== channel) return
+    this.#channels.delete(accountId)
+    this.#stale.delete(accountId)
+  }
+
+  #firstDay(day: string | undefined): string {
+    if (day === undefined) return this.#daysAgo(RUNNING_DAYS_MAX)
+    return utcDay(new Date(Date.parse(day) - RUNNING_DAYS_MAX * MILLISECONDS_PER_DAY))
+  }
+
+  #daysAgo(days: number): string {
+    return utcDay(new Date(this.#deps.clock.nowMs() - days * MILLISECONDS_PER_DAY))
+  }
+}
+
+function toBatches(requests: readonly RecordedRequest[]): SettledBatch[] {
+  const batches: SettledBatch[] = []
+  for (let start = 0; start < requests.length; start += BATCH_REQUESTS_MAX) {
+    const part = requests.slice(start, start + BATCH_REQUESTS_MAX)
+    batches.push({ requests: part, position: part.at(-1)?.position ?? 0n, missed: false })
+  }
+  return batches
+}

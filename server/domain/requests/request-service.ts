@@ -1,0 +1,160 @@
+import { z } from 'zod'
+import { type Clock, utcDay } from '../clock.ts'
+import type { RequestKey } from '../idempotency/idempotency-record.ts'
+import type { IdempotencyRepository } from '../idempotency/idempotency-repository.ts'
+import { dashed, idTimeMs, leastIdAt } from '../ids.ts'
+import { CursorDay, CursorNumber, decodeCursor, encodeCursor, type Page, type PageRequest } from '../page.ts'
+import { isUuid } from '../uuid.ts'
+import { invalidField } from '../validation.ts'
+import type { RequestFilter } from './inputs.ts'
+import type { RequestFeed } from './request-feed.ts'
+import type { RequestRecord, SettledRequests } from './request-record.ts'
+import type { LogPlace, LogScan, RequestRepository } from './request-repository.ts'
+
+/** Days that a log without `from` goes back. */
+const LOG_DAYS = 90
+/** Days that one page looks at: planning takes longer with each of their partitions. */
+const PAGE_DAYS_MAX = 14
+/** Requests that one page looks at to find those that match its filter. */
+const PAGE_SCANNED_MAX = 5_000
+const MILLISECONDS_PER_DAY = 86_400_000
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+const PlaceCursor = z.tuple([CursorDay, z.string().refine(isUuid)])
+const FeedCursor = z.tuple([CursorNumber, CursorDay])
+
+export interface RequestServiceDependencies {
+  requests: RequestRepository
+  keys: Pick<IdempotencyRepository, 'findByRequests'>
+  feed: RequestFeed
+  clock: Clock
+}
+
+/**
+ * What became of an account's requests: the log, the receipt of each, and the feed of those that end (design section 9).
+ * Every request that was admitted is in it once it has ended, also one that failed and costs nothing. Amounts are
+ * nano-USD; request ids are those of the response header `CF-RAY`.
+ */
+export class RequestService {
+  readonly #deps: RequestServiceDependencies
+
+  constructor(deps: RequestServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /**
+   * Newest first. A page looks back at most 14 days and, with a filter, at 5,000 requests; it may hold fewer than it was
+   * asked for and still have a next one. Fails with `invalid_request` on a cursor of another list or account, and when
+   * `to` is not after `from`.
+   */
+  async list(accountId: string, page: PageRequest, filter: RequestFilter = {}): Promise<Page<RequestRecord>> {
+    const scope = { list: 'requests', accountId }
+    const [firstDay, lastDay] = this.#days(filter)
+    const before = page.after == null ? endOf(filter) : toPlace(decodeCursor(scope, PlaceCursor, page.after))
+    const toDay = before !== null && before.day < lastDay ? before.day : lastDay
+    const scan = {
+      ...toScan(page, filter),
+      fromDay: latest(firstDay, addDays(toDay, 1 - PAGE_DAYS_MAX)),
+      toDay,
+      before,
+    }
+    const { records, stoppedAt } = await this.#deps.requests.scan(accountId, scan)
+    const items = records.slice(0, page.first)
+    const cursors = items.map((record) => encodeCursor(scope, [utcDay(record.admittedAt), dashed(record.requestId)]))
+    if (records.length > page.first) return { items, cursors, endCursor: cursors.at(-1) ?? null, hasNextPage: true }
+    const rest = stoppedAt ?? (scan.fromDay > firstDay ? { day: scan.fromDay, requestId: NO_ID } : null)
+    if (rest === null) return { items, cursors, endCursor: cursors.at(-1) ?? null, hasNextPage: false }
+    return { items, cursors, endCursor: encodeCursor(scope, [rest.day, rest.requestId]), hasNextPage: true }
+  }
+
+  /** Undefined for an id that no request of the account has, or whose request has not ended. Fails with `invalid_request` on text that is no id. */
+  async get(accountId: string, requestId: string): Promise<RequestRecord | undefined> {
+    const id = requestId.replaceAll('-', '').toLowerCase()
+    if (!/^[0-9a-f]{32}$/.test(id)) {
+      throw invalidField('requestId', 'must be the 32 hexadecimal characters of a response header CF-RAY')
+    }
+    return (await this.find(accountId, [id])).get(id)
+  }
+
+  /** Those of the requests that have ended, by request id. */
+  async find(accountId: string, requestIds: readonly string[]): Promise<Map<string, RequestRecord>> {
+    const places = requestIds.flatMap((requestId) => this.#placesOf(requestId))
+    if (places.length === 0) return new Map()
+    const records = await this.#deps.requests.find(accountId, places)
+    return new Map([...records.values()].map((record) => [record.requestId, record]))
+  }
+
+  /** The idempotency keys that requests were made under, as long as they are kept, by request id. */
+  async keysOf(accountId: string, requestIds: readonly string[]): Promise<Map<string, RequestKey>> {
+    const keys = await this.#deps.keys.findByRequests(accountId, requestIds.map(dashed))
+    return new Map([...keys].map(([requestId, key]) => [requestId.replaceAll('-', ''), key]))
+  }
+
+  /**
+   * What is settled from now on, or since the cursor `after`, in the order of settlement: the first item has no requests
+   * and says where the feed begins. At most the 1,000 newest of what was missed come again; `missed` says that there was
+   * more. Ends when `signal` aborts. Fails with `invalid_request` on a cursor of another list or account.
+   */
+  async *settled(
+    accountId: string,
+    after: string | null | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<SettledRequests, void> {
+    const scope = { list: 'settled_requests', accountId }
+    const [position, day] = after == null ? [] : decodeCursor(scope, FeedCursor, after)
+    const reached = position === undefined || day === undefined ? null : { position: BigInt(position), day }
+    const shared = this.#written
+    for await (const batch of this.#deps.feed.watch(accountId, reached, signal)) {
+      const written = shared.get(batch) ?? {
+        accountId,
+        requests: batch.requests,
+        missed: batch.missed,
+        cursor: encodeCursor(scope, [batch.position.toString(), utcDay(this.#deps.clock.now())]),
+      }
+      shared.set(batch, written)
+      yield written
+    }
+  }
+
+  /** One object for all watchers of an account, so that what is made of it can be shared as well. */
+  readonly #written = new WeakMap<object, SettledRequests>()
+
+  /** First and last UTC day of a log. */
+  #days({ from, to }: RequestFilter): [string, string] {
+    if (from != null && to != null && to <= from) {
+      throw invalidField('to', `must be after from (${from.toISOString()})`)
+    }
+    const lastDay = utcDay(to ?? this.#deps.clock.now())
+    return [from == null ? addDays(lastDay, 1 - LOG_DAYS) : utcDay(from), lastDay]
+  }
+
+  /** The days on which a request of that id can have been admitted: ids are made just before. */
+  #placesOf(requestId: string): LogPlace[] {
+    const timeMs = idTimeMs(requestId)
+    if (timeMs === undefined || timeMs > this.#deps.clock.nowMs() + MILLISECONDS_PER_DAY) return []
+    const day = utcDay(new Date(timeMs))
+    return [day, addDays(day, 1)].map((candidate) => ({ day: candidate, requestId: dashed(requestId) }))
+  }
+}
+
+function toScan({ first }: PageRequest, filter: RequestFilter): Pick<LogScan, 'filter' | 'limit' | 'scannedMax'> {
+  const all = Object.values(filter).every((condition) => condition == null)
+  return { filter, limit: first + 1, scannedMax: all ? first + 1 : PAGE_SCANNED_MAX }
+}
+
+/** Nothing that was admitted before `to` has an id that was made after it. */
+function endOf({ to }: RequestFilter): LogPlace | null {
+  return to == null ? null : { day: utcDay(to), requestId: dashed(leastIdAt(to.getTime())) }
+}
+
+function toPlace([day, requestId]: readonly [string, string]): LogPlace {
+  return { day, requestId }
+}
+
+function addDays(day: string, count: number): string {
+  return utcDay(new Date(Date.parse(day) + count * MILLISECONDS_PER_DAY))
+}
+
+function latest(a: string, b: string): string {
+  return a > b ? a : b
+}

@@ -1,0 +1,40 @@
+/** What charts call the instant of a row; nothing else may have that name. */
+const RESERVED = 'date'
+const WEB_APP = 'Web App'
+
+export interface NamedKey {
+  /** Null for usage without a key. */
+  apiKeyId: string | null
+  description: string
+  last6Chars: string
+}
+
+/**
+ * One name per key, by which charts tell keys apart: its description where that is unlike all others, else with the end
+ * of its secret, and where even that is taken, with its id.
+ */
+export function chartNames(keys: readonly NamedKey[]): string[] {
+  const described = countOf([RESERVED, WEB_APP, ...keys.map(({ description }) => description.trim())])
+  const short = keys.map((key) => {
+    if (key.apiKeyId === null) return WEB_APP
+    const description = key.description.trim()
+    if (description === '') return `Key …${key.last6Chars}`
+    return described.get(description) === 1 ? description : `${description} (…${key.last6Chars})`
+  })
+  const taken = countOf([RESERVED, ...short])
+  return keys.map(({ apiKeyId }, index) => {
+    const name = short[index] ?? ''
+    return taken.get(name) === 1 || apiKeyId === null ? name : `${name} ${apiKeyId}`
+  })
+}
+
+function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}
+
+/** A model's name in charts. */
+export function modelChartName(modelName: string): string {
+  return modelName === RESERVED ? `${modelName} (model)` : modelName
+}

@@ -1,0 +1,79 @@
+import { signInRefused } from './sign-in-error.ts'
+import { assertChainInText } from './sign-in-chain.ts'
+import type { SignInMessage } from './sign-in-message.ts'
+
+/** How long after `Issued At` a sign-in is taken. */
+const WINDOW_MS = 300_000
+/** How far the wallet's clock may be ahead. */
+const SKEW_MS = 30_000
+/** A nonce is kept until no sign-in that holds it can be taken any more. */
+export const NONCE_KEPT_MS = WINDOW_MS + SKEW_MS
+
+const NONCE = /^[A-Za-z0-9]{8,128}$/
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
+
+export interface SignInBinding {
+  /** From the configuration, never from a request's Host header. */
+  origin: string
+  nowMs: number
+  /** Nothing issued before is taken: the store of nonces may have forgotten it. Null: it has not. */
+  notIssuedBeforeMs: number | null
+}
+
+/** Binds a message to this service, its chains and this moment; cheap, so it comes before any cryptography. Returns its nonce. */
+export function checkSignInMessage(message: SignInMessage, binding: SignInBinding): string {
+  const { origin } = binding
+  const host = new URL(origin).host
+  if (message.domain !== host && message.domain !== origin) {
+    throw signInRefused('DOMAIN_MISMATCH', `it was signed for the domain ${shown(message.domain)}; sign for ${host}`)
+  }
+  if (URL.parse(message.uri)?.origin !== origin) {
+    throw signInRefused('DOMAIN_MISMATCH', `its URI ${shown(message.uri)} is not of this service; sign for ${origin}`)
+  }
+  if (message.version !== '1') throw signInRefused('INVALID_MESSAGE', 'Version must be 1')
+  assertChainInText(message.chain, message.chainId)
+  if (message.nonce === undefined || message.nonce === '') {
+    throw signInRefused('MISSING_NONCE', 'there is no nonce; sign with a fresh one of 8 to 128 letters and digits')
+  }
+  if (!NONCE.test(message.nonce)) {
+    throw signInRefused('INVALID_MESSAGE', 'the nonce must be 8 to 128 letters and digits')
+  }
+  checkTimes(message, binding)
+  return message.nonce
+}
+
+/** The time beside the signed text is not signed: it may only repeat what the text says. */
+export function checkTimestamp(message: SignInMessage, timestampMs: number | null): void {
+  if (timestampMs === null) return
+  if (Math.abs(timestampMs - instant(message.issuedAt, 'Issued At')) <= SKEW_MS) return
+  throw signInRefused('TIMESTAMP_MISMATCH', 'timestamp is more than 30 s away from Issued At in the signed text')
+}
+
+function checkTimes(message: SignInMessage, { nowMs, notIssuedBeforeMs }: SignInBinding): void {
+  const issuedAtMs = instant(message.issuedAt, 'Issued At')
+  if (issuedAtMs - nowMs > SKEW_MS) {
+    throw signInRefused('FUTURE_TIMESTAMP', 'Issued At is more than 30 s ahead; set the clock of the wallet right')
+  }
+  if (nowMs - issuedAtMs > WINDOW_MS) {
+    throw signInRefused('EXPIRED', 'Issued At is more than 5 minutes ago; sign again')
+  }
+  if (notIssuedBeforeMs !== null && issuedAtMs < notIssuedBeforeMs) {
+    throw signInRefused('EXPIRED', 'it was issued before this server started; sign again')
+  }
+  if (message.expirationTime !== undefined && instant(message.expirationTime, 'Expiration Time') <= nowMs) {
+    throw signInRefused('EXPIRED', 'its Expiration Time has passed; sign again')
+  }
+  if (message.notBefore !== undefined && instant(message.notBefore, 'Not Before') - nowMs > SKEW_MS) {
+    throw signInRefused('NOT_BEFORE', 'its Not Before has not come yet')
+  }
+}
+
+function instant(text: string, field: string): number {
+  const ms = RFC_3339.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(ms)) return ms
+  throw signInRefused('INVALID_MESSAGE', `${field} must be an RFC 3339 instant such as 2026-01-31T12:00:00Z`)
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 100))
+}

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { WalletCaller } from '../../auth/caller.ts'
+import type { Clock } from '../../clock.ts'
+import { DomainError } from '../../errors.ts'
+import type { AbuseGuard } from '../../rate-limits/abuse-guard.ts'
+import type { WalletAccounts } from '../wallet-accounts.ts'
+import { parseWalletAddress, type WalletAddress } from '../wallet-address.ts'
+import { checkSignInMessage, checkTimestamp, NONCE_KEPT_MS } from './sign-in-checks.ts'
+import { signInRefused } from './sign-in-error.ts'
+import { checkPurpose } from './sign-in-purpose.ts'
+import { formatSignInMessage, parseSignInMessage, type SignInMessage } from './sign-in-message.ts'
+import { PAYLOAD_CHARACTERS_MAX, readSignInPayload, type SignInPayload } from './sign-in-payload.ts'
+import { checksummed, type ContractWalletVerifier, verifyEvmSignature } from './evm-signature.ts'
+import type { SingleUseStore } from './single-use-store.ts'
+import { verifySolanaSignature } from './solana-signature.ts'
+
+const REMEMBERED_REFUSALS = { max: 5_000, ttl: 60_000 }
+const FAMILIAR_WALLETS = { max: 50_000, ttl: 3_600_000 }
+/** Refusals that another moment may undo. */
+const PASSING: readonly (string | undefined)[] = ['X402_SIGN_IN_FUTURE_TIMESTAMP', 'X402_SIGN_IN_NOT_BEFORE']
+
+export interface SignInDependencies {
+  /** Origin that messages must be signed for. */
+  origin: string
+  nonces: SingleUseStore
+  accounts: Pick<WalletAccounts, 'callerOf'>
+  abuseGuard: Pick<AbuseGuard, 'assertNotBlocked' | 'recordFailure'>
+  /** Null: contract wallets cannot sign in. */
+  contractWallets: ContractWalletVerifier | null
+  clock: Clock
+}
+
+interface Proof extends SignInPayload {
+  wallet: WalletAddress
+  text: string
+  nonce: string
+}
+
+/**
+ * Signs wallets in by one header (x402's SIGN-IN-WITH-X): EIP-4361 on Base, its Ed25519 sister on Solana. A header is
+ * taken once, within 5 minutes of its `Issued At`. Cheap checks come first, then the signature, and the nonce last, so
+ * that nobody can use up a wallet's nonce without its key.
+ */
+export class SignInService {
+  readonly #deps: SignInDependencies
+  /** By the hash of the header: whoever repeats one costs a hash. */
+  readonly #refusals = new LRUCache<string, DomainError>(REMEMBERED_REFUSALS)
+  /** Wallets that signed in from an address go on when somebody else behind it is blocked. */
+  readonly #familiar = new LRUCache<string, true>(FAMILIAR_WALLETS)
+
+  constructor(deps: SignInDependencies) {
+    this.#deps = deps
+  }
+
+  /**
+   * The wallet that signed the payload, with its account. Fails with `sign_in_refused`, with `abuse_blocked` while the
+   * wallet or, for refused payloads, the address is blocked, and with `unavailable` when the nonce cannot be claimed.
+   */
+  async signIn(payload: string, remoteAddress: string): Promise<WalletCaller> {
+    const wallet = await this.#proveOrBlame(payload, remoteAddress, null)
+    return this.#deps.accounts.callerOf(wallet)
+  }
+
+  /** The wallet that signed to be linked to the account and to no other; fails as `signIn` does. */
+  async proveLink(payload: string, remoteAddress: string, accountId: string): Promise<WalletAddress> {
+    return this.#proveOrBlame(payload, remoteAddress, accountId)
+  }
+
+  async #proveOrBlame(payload: string, remoteAddress: string, linkTo: string | null): Promise<WalletAddress> {
+    const { abuseGuard } = this.#deps
+    const wallet = await this.#prove(payload, remoteAddress, linkTo).catch((error: unknown) => {
+      if (error instanceof DomainError && error.code === 'sign_in_refused') {
+        abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
+        abuseGuard.recordFailure(`ip:${remoteAddress}`)
+      }
+      throw error
+    })
+    abuseGuard.assertNotBlocked(`wallet:${wallet.address}`)
+    return wallet
+  }
+
+  async #prove(payload: string, remoteAddress: string, linkTo: string | null): Promise<WalletAddress> {
+    // What is refused for one purpose may serve the other.
+    const hash = payload.length > PAYLOAD_CHARACTERS_MAX ? undefined : hashOf(`${linkTo ?? ''}:${payload}`)
+    const before = hash === undefined ? undefined : this.#refusals.get(hash)
+    if (before !== undefined) throw before
+    try {
+      const proof = await this.#read(payload, linkTo)
+      await this.#verifySignature(proof, remoteAddress)
+      await this.#claimNonce(proof)
+      this.#familiar.set(familiarity(proof.wallet, remoteAddress), true)
+      if (hash !== undefined) this.#refusals.set(hash, nonceReused())
+      return proof.wallet
+    } catch (error) {
+      const isLasting =
+        error instanceof DomainError && error.code === 'sign_in_refused' && !PASSING.includes(error.publicCode)
+      if (hash !== undefined && isLasting) this.#refusals.set(hash, error)
+      throw error
+    }
+  }
+
+  /** Everything that needs no cryptography. */
+  async #read(payload: string, linkTo: string | null): Promise<Proof> {
+    const read = readSignInPayload(payload)
+    const wallet = parseWalletAddress(read.address)
+    if (wallet === undefined) {
+      throw signInRefused(
+        'INVALID_WALLET',
+        'address is neither 0x and 40 hexadecimal digits nor a Solana key in Base58',
+      )
+    }
+    const text =
+      'text' in read.signed ? read.signed.text : formatSignInMessage(await rebuilt(read.signed.fields, wallet))
+    const message = parseSignInMessage(text)
+    if (message === undefined) {
+      throw signInRefused('PARSE_ERROR', 'the message is not laid out as EIP-4361 says, line for line')
+    }
+    if (message.chain !== wallet.chain || (read.chain !== null && read.chain !== wallet.chain)) {
+      throw signInRefused('CHAIN_MISMATCH', 'address, chainId, type and the signed text do not belong to one chain')
+    }
+    const named = parseWalletAddress(message.address)
+    if (named === undefined) throw signInRefused('INVALID_WALLET', 'the signed text names no wallet address')
+    if (named.address !== wallet.address) {
+      throw signInRefused('ADDRESS_MISMATCH', 'address is not the one in the signed text')
+    }
+    const nonce = checkSignInMessage(message, {
+      origin: this.#deps.origin,
+      nowMs: this.#deps.clock.nowMs(),
+      notIssuedBeforeMs: this.#deps.nonces.forgetsBeforeMs,
+    })
+    checkTimestamp(message, read.timestampMs)
+    checkPurpose(message, { origin: this.#deps.origin, linkTo })
+    return { ...read, wallet, text, nonce }
+  }
+
+  async #verifySignature({ wallet, text, signature }: Proof, remoteAddress: string): Promise<void> {
+    // Signatures are dear to check: an address that was blocked for wrong ones gets no further ones checked.
+    if (!this.#familiar.has(familiarity(wallet, remoteAddress)))
+      this.#deps.abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
+    const signed = { address: wallet.address, text, signature }
+    if (wallet.chain === 'solana') verifySolanaSignature(signed)
+    else await verifyEvmSignature(signed, this.#deps.contractWallets)
+  }
+
+  async #claimNonce({ wallet, nonce }: Proof): Promise<void> {
+    const key = `sign-in:${wallet.chain}:${wallet.address}:${nonce}`
+    const claimed = await this.#deps.nonces.claim(key, NONCE_KEPT_MS).catch((cause: unknown) => {
+      throw new DomainError('unavailable', 'Wallets cannot sign in at the moment; sign again shortly', {
+        retryAfterSeconds: 1,
+        cause,
+      })
+    })
+    if (!claimed) throw nonceReused()
+  }
+}
+
+/** Wallets sign their address in mixed case, which a payload may have lost. */
+async function rebuilt(fields: SignInMessage, wallet: WalletAddress): Promise<SignInMessage> {
+  return { ...fields, address: wallet.chain === 'evm' ? await checksummed(wallet.address) : wallet.address }
+}
+
+function familiarity({ address }: WalletAddress, remoteAddress: string): string {
+  return `${remoteAddress} ${address}`
+}
+
+function hashOf(payload: string): string {
+  return createHash('sha256').update(payload).digest('base64')
+}
+
+function nonceReused(): DomainError {
+  return signInRefused('NONCE_REUSED', 'this nonce was used before; sign a fresh message for each request')
+}

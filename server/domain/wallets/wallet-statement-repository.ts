@@ -1,0 +1,44 @@
+import { type Kysely, sql } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+
+/** One posting of an account's USD, with what it paid for. */
+export interface WalletPostingRow {
+  transfer_id: string
+  amount_nano: bigint
+  is_credit: boolean
+  balance_after_nano: bigint
+  kind: string
+  request_id: string | null
+  sku: string | null
+  created_at: Date
+}
+
+export class WalletStatementRepository {
+  readonly #db: Kysely<Database>
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  /**
+   * Newest first. The sequence of postings has no gaps, so an offset is a place in the primary key and costs nothing. A
+   * request is looked up on the day of its charge or the one before: it was admitted on that day.
+   */
+  async listUsd(accountId: string, { limit, offset }: { limit: number; offset: number }): Promise<WalletPostingRow[]> {
+    const { rows } = await sql<WalletPostingRow>`
+      select t.transfer_id, t.amount_nano, t.credit_account = 'customer' as is_credit, t.balance_after_nano, t.kind,
+        t.request_id, t.created_at, u.sku
+      from ledger_transfers t
+      left join lateral (
+        select u.sku from usage_events u
+        where u.account_id = t.account_id and u.request_id = t.request_id
+          and u.day between (t.created_at at time zone 'UTC')::date - 1 and (t.created_at at time zone 'UTC')::date
+        limit 1
+      ) u on t.request_id is not null
+      where t.account_id = ${accountId}::uuid and t.currency = 'usd' and t.sequence <= (
+        select b.sequence - ${offset}::bigint from balances b where b.account_id = ${accountId}::uuid and b.currency = 'usd'
+      )
+      order by t.sequence desc limit ${limit}`.execute(this.#db)
+    return rows
+  }
+}

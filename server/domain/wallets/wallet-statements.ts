@@ -1,0 +1,93 @@
+import type { WalletCaller } from '../auth/caller.ts'
+import { DomainError } from '../errors.ts'
+import type { LedgerService } from '../ledger/ledger-service.ts'
+import { invalidField } from '../validation.ts'
+import type { TransactionPage } from './inputs.ts'
+import { parseWalletAddress } from './wallet-address.ts'
+import type { WalletPostingRow, WalletStatementRepository } from './wallet-statement-repository.ts'
+
+/** Money in nano-USD. */
+export interface WalletBalance {
+  walletAddress: string
+  usdNano: bigint
+  /** Null: the account never had any. */
+  diemNano: bigint | null
+  /** Whether the balance is at least the minimum that a request needs. */
+  canConsume: boolean
+}
+
+export interface WalletTransaction {
+  id: string
+  /** Signed from the wallet's side. */
+  amountNanoUsd: bigint
+  balanceAfterNanoUsd: bigint
+  type: 'TOP_UP' | 'CHARGE' | 'REFUND'
+  createdAt: Date
+  requestId: string | null
+  /** Model id, or `crypto-rpc-<network>`. */
+  modelId: string | null
+}
+
+export interface WalletStatementsDependencies {
+  repository: WalletStatementRepository
+  ledger: Pick<LedgerService, 'balances'>
+  minimumNanoUsd: bigint
+}
+
+/** What a wallet may read of its account (public API facts, 10.4 and 10.5). A wallet without any credit has zero and no transactions. */
+export class WalletStatements {
+  readonly #deps: WalletStatementsDependencies
+
+  constructor(deps: WalletStatementsDependencies) {
+    this.#deps = deps
+  }
+
+  get minimumNanoUsd(): bigint {
+    return this.#deps.minimumNanoUsd
+  }
+
+  /** Fails with `invalid_request` for what is no address, and with `wallet_mismatch` for another wallet's. */
+  assertOwn(caller: WalletCaller, walletAddress: string): void {
+    const wallet = parseWalletAddress(walletAddress)
+    if (wallet === undefined) {
+      throw invalidField('walletAddress', 'must be 0x and 40 hexadecimal digits, or a Solana address in Base58')
+    }
+    if (wallet.address === caller.walletAddress) return
+    throw new DomainError('wallet_mismatch', `The request was signed by another wallet, ${caller.walletAddress}`)
+  }
+
+  async balance({ accountId, walletAddress }: WalletCaller): Promise<WalletBalance> {
+    const balances = await this.#deps.ledger.balances(accountId)
+    const usdNano = balances.find(({ currency }) => currency === 'usd')?.balanceNanoUsd ?? 0n
+    const diemNano = balances.find(({ currency }) => currency === 'diem')?.balanceNanoUsd ?? null
+    const total = usdNano + (diemNano ?? 0n)
+    return { walletAddress, usdNano, diemNano, canConsume: total > 0n && total >= this.#deps.minimumNanoUsd }
+  }
+
+  /** Postings in USD, newest first. */
+  async transactions(
+    { accountId }: WalletCaller,
+    { limit, offset }: TransactionPage,
+  ): Promise<{ transactions: WalletTransaction[]; hasMore: boolean }> {
+    const rows = await this.#deps.repository.listUsd(accountId, { limit: limit + 1, offset })
+    return { transactions: rows.slice(0, limit).map(toTransaction), hasMore: rows.length > limit }
+  }
+}
+
+function toTransaction(row: WalletPostingRow): WalletTransaction {
+  return {
+    id: row.transfer_id,
+    amountNanoUsd: row.is_credit ? row.amount_nano : -row.amount_nano,
+    balanceAfterNanoUsd: row.balance_after_nano,
+    type: typeOf(row),
+    createdAt: row.created_at,
+    requestId: row.request_id === null ? null : row.request_id.replaceAll('-', ''),
+    modelId: row.sku,
+  }
+}
+
+/** Every posting is shown, or the balances would not follow from each other: what an operator gives or takes counts as the like. */
+function typeOf({ kind, is_credit }: WalletPostingRow): WalletTransaction['type'] {
+  if (kind === 'refund') return 'REFUND'
+  return is_credit ? 'TOP_UP' : 'CHARGE'
+}

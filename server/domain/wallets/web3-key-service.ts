@@ -1,0 +1,129 @@
+import type { ApiKeyService } from '../api-keys/api-key-service.ts'
+import type { IssuedApiKey } from '../api-keys/api-key-issuer.ts'
+import type { CreateApiKeyInput } from '../api-keys/inputs.ts'
+import type { Clock } from '../clock.ts'
+import { DomainError } from '../errors.ts'
+import type { AddressLimit } from '../rate-limits/address-limit.ts'
+import { invalidField } from '../validation.ts'
+import { ANY_SIGNATURE, type ContractWalletVerifier, isSignedByWallet } from './sign-in/evm-signature.ts'
+import type { SingleUseStore } from './sign-in/single-use-store.ts'
+import type { WalletStakes } from './stakes/wallet-stakes.ts'
+import { accountIdOf } from './wallet-account-id.ts'
+import type { WalletAccountRepository } from './wallet-account-repository.ts'
+import type { WalletAccounts } from './wallet-accounts.ts'
+import { parseWalletAddress, type WalletAddress } from './wallet-address.ts'
+import { WEB3_TOKEN_SECONDS, type Web3KeyTokens } from './web3-key-token.ts'
+
+export interface Web3KeyInput {
+  address: string
+  /** EIP-191 over the token as it came. */
+  signature: string
+  token: string
+  key: CreateApiKeyInput
+}
+
+export interface Web3KeyServiceDependencies {
+  tokens: Web3KeyTokens
+  /** For both calls, which nobody has to be known for. */
+  limit: Pick<AddressLimit, 'admit'>
+  singleUse: SingleUseStore
+  /** Null: contract wallets cannot get a key. */
+  contractWallets: ContractWalletVerifier | null
+  stakes: Pick<WalletStakes, 'stakeNow'>
+  accounts: Pick<WalletAccounts, 'callerOf'>
+  repository: Pick<WalletAccountRepository, 'open' | 'operatorStakeOf'>
+  apiKeys: Pick<ApiKeyService, 'create'>
+  clock: Clock
+}
+
+/** API keys for wallets that have staked on Base (public API facts, 7.7). */
+export class Web3KeyService {
+  readonly #deps: Web3KeyServiceDependencies
+
+  constructor(deps: Web3KeyServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /** A token to sign, valid for 15 minutes and one key. */
+  async token(address: string): Promise<string> {
+    await this.#deps.limit.admit(address)
+    return this.#deps.tokens.issue()
+  }
+
+  /**
+   * Makes a key of the account that the wallet uses, and shows its secret, once. Fails with `invalid_request` for a wrong
+   * token, a wrong signature, a wallet without stake, or a linked one that asks for an ADMIN key, with `rate_limited` for one address and for one account, and with
+   * `unavailable` when the node of Base or the store of used tokens does not answer. `requestId` is the request's.
+   */
+  async create(input: Web3KeyInput, request: { requestId: string; address: string }): Promise<IssuedApiKey> {
+    const { limit, tokens, accounts, repository, apiKeys, clock } = this.#deps
+    const wallet = parseWalletAddress(input.address)
+    if (wallet?.chain !== 'evm') {
+      throw invalidField('address', 'Invalid wallet address: it must be 0x and 40 hexadecimal digits, a wallet on Base')
+    }
+    await limit.admit(request.address)
+    const token = await tokens.read(input.token)
+    await this.#assertSigned(wallet, input)
+    const caller = await accounts.callerOf(wallet)
+    assertMayManage(wallet, caller.accountId, input.key)
+    await this.#assertStaked(wallet, caller.accountId)
+    await this.#useUp(token)
+    await repository.open(wallet, clock.now())
+    const context = { requestId: request.requestId, caller, signal: new AbortController().signal }
+    return apiKeys.create(context, input.key)
+  }
+
+  async #assertSigned({ address }: WalletAddress, { signature, token }: Web3KeyInput): Promise<void> {
+    if (!ANY_SIGNATURE.test(signature)) {
+      const reason = 'Could not verify wallet signature: it must be hexadecimal, with 0x in front'
+      throw invalidField('signature', reason)
+    }
+    const signed = { address, text: token, signature }
+    if (await isSignedByWallet(signed, this.#deps.contractWallets)) return
+    throw invalidField(
+      'signature',
+      'Wallet signature does not match: the wallet at this address did not sign the token',
+    )
+  }
+
+  /** Stake counts from the moment that the chain shows it, here; its DIEM comes with the next UTC day. */
+  async #assertStaked(wallet: WalletAddress, accountId: string): Promise<void> {
+    const { stakes, repository } = this.#deps
+    if ((await repository.operatorStakeOf(accountId)) > 0n) return
+    const stakeNano = await stakes.stakeNow(wallet).catch((cause: unknown) => {
+      throw new DomainError(
+        'unavailable',
+        'What the wallet has staked cannot be read at the moment; try again shortly',
+        {
+          retryAfterSeconds: 5,
+          cause,
+        },
+      )
+    })
+    if (stakeNano > 0n) return
+    throw invalidField('address', 'The wallet has no staked balance on Base: stake first, then ask for a key')
+  }
+
+  async #useUp({ id, issuedAtMs }: { id: string; issuedAtMs: number }): Promise<void> {
+    const { singleUse } = this.#deps
+    // A store that began later may have forgotten that it was used.
+    const isForgotten = singleUse.forgetsBeforeMs !== null && issuedAtMs < singleUse.forgetsBeforeMs
+    if (isForgotten) throw invalidField('token', 'JWT has expired: it was issued before this server started')
+    const claimed = await singleUse.claim(`web3-key:${id}`, WEB3_TOKEN_SECONDS * 1_000).catch((cause: unknown) => {
+      throw new DomainError('unavailable', 'Keys cannot be made for wallets at the moment; try again shortly', {
+        retryAfterSeconds: 1,
+        cause,
+      })
+    })
+    if (!claimed) throw invalidField('token', 'JWT claims are invalid: this token was used before')
+  }
+}
+
+/** A linked wallet spends of its account and reads it; only a key or a wallet of its own may make what changes it. */
+function assertMayManage(wallet: WalletAddress, accountId: string, key: CreateApiKeyInput): void {
+  if (key.type !== 'ADMIN' || accountId === accountIdOf(wallet)) return
+  throw invalidField(
+    'apiKeyType',
+    'A wallet that is linked to an account makes INFERENCE keys of it only; ask an ADMIN key of the account for another',
+  )
+}

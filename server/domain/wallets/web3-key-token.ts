@@ -1,0 +1,75 @@
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { DomainError } from '../errors.ts'
+import type { IdSource } from '../ids.ts'
+import { invalidField } from '../validation.ts'
+
+const AUDIENCE = 'web3-key'
+const ALGORITHM = 'HS256'
+export const WEB3_TOKEN_SECONDS = 900
+const CHARACTERS_MAX = 1_000
+
+/** The text of public clients for each way in which a token can be wrong, by the code of the library's error. */
+const REFUSALS: Record<string, string> = {
+  ERR_JWT_EXPIRED: 'JWT has expired: a token is valid for 15 minutes',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'JWT signature is invalid: the token is not of this service',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'JWT signature is invalid: the token is not of this service',
+  ERR_JWT_CLAIM_VALIDATION_FAILED: 'JWT claims are invalid: the token was issued for something else',
+}
+
+export interface Web3KeyTokensDependencies {
+  origin: string
+  pepper: string
+  clock: Clock
+  ids: IdSource
+}
+
+/** Tokens that a wallet signs to get an API key. They hold all that there is to know, so none is stored. */
+export class Web3KeyTokens {
+  readonly #deps: Web3KeyTokensDependencies
+  readonly #key: Buffer
+
+  constructor(deps: Web3KeyTokensDependencies) {
+    this.#deps = deps
+    this.#key = createHmac('sha256', deps.pepper).update('web3 key tokens').digest()
+  }
+
+  async issue(): Promise<string> {
+    const { SignJWT } = await import('jose')
+    const { origin, clock, ids } = this.#deps
+    // With its fraction: a server that forgot what was used must tell what was issued before it started.
+    const issuedAt = clock.nowMs() / 1_000
+    return new SignJWT()
+      .setProtectedHeader({ alg: ALGORITHM })
+      .setIssuer(origin)
+      .setAudience(AUDIENCE)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(Math.floor(issuedAt) + WEB3_TOKEN_SECONDS)
+      .setJti(ids.uuid())
+      .sign(this.#key)
+  }
+
+  /** The token's id, and when it was issued. Fails with `invalid_request` and the text of public clients (public API facts, 7.7). */
+  async read(token: string): Promise<{ id: string; issuedAtMs: number }> {
+    if (token.length > CHARACTERS_MAX) throw malformed()
+    const { jwtVerify } = await import('jose')
+    const { origin, clock } = this.#deps
+    try {
+      const { payload } = await jwtVerify(token, this.#key, {
+        algorithms: [ALGORITHM],
+        issuer: origin,
+        audience: AUDIENCE,
+        currentDate: clock.now(),
+        requiredClaims: ['jti', 'iat', 'exp'],
+      })
+      return { id: payload.jti ?? '', issuedAtMs: Math.round((payload.iat ?? 0) * 1_000) }
+    } catch (error) {
+      const refusal = error instanceof Error && 'code' in error ? REFUSALS[String(error.code)] : undefined
+      throw refusal === undefined ? malformed() : invalidField('token', refusal)
+    }
+  }
+}
+
+function malformed(): DomainError {
+  return invalidField('token', 'JWT is malformed: send the token of GET /api/v1/api_keys/generate_web3_key as it came')
+}

@@ -1,0 +1,67 @@
+import type { Clock } from '../../../domain/clock.ts'
+import type { Log } from '../../../domain/log.ts'
+import type { PaymentNetwork } from '../../../domain/payments/payment-network.ts'
+import { EvmNetwork } from './evm-network.ts'
+
+const BASE_CHAIN_ID = 8_453
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const ZERO_ADDRESS = /^0x0{40}$/
+const PRIVATE_KEY = /^(?:0x)?[0-9a-fA-F]{64}$/
+
+export interface EvmPaymentSettings {
+  payTo: string
+  rpcUrl: string
+  /** Token contract. */
+  asset: string
+  tokenName: string
+  tokenVersion: string
+  confirmations: number
+  eip6492Factories: readonly string[]
+  facilitator: { kind: 'local'; privateKey: string } | { kind: 'remote'; url: string }
+}
+
+/** Payments on Base as the operator configured them. Asks no node yet; fails with a sentence that names a wrong setting. */
+export async function createEvmPayments(
+  settings: EvmPaymentSettings,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<PaymentNetwork> {
+  const { facilitator, payTo, asset, ...others } = settings
+  for (const [name, value] of Object.entries({ payTo, asset })) {
+    if (!ADDRESS.test(value)) {
+      throw new Error(`x402.base.${name}: ${value} is not an address; write 0x and 40 hexadecimal digits`)
+    }
+  }
+  if (ZERO_ADDRESS.test(payTo)) throw new Error('x402.base.payTo: nobody can spend what the zero address receives')
+  const privateKey = facilitator.kind === 'local' ? await readKey(facilitator.privateKey, payTo) : null
+  return new EvmNetwork({
+    ...others,
+    payTo,
+    asset,
+    chainId: BASE_CHAIN_ID,
+    privateKey,
+    facilitatorUrl: facilitator.kind === 'remote' ? facilitator.url : null,
+    clock,
+    log,
+  })
+}
+
+/** The key that pays for gas lies on a server; what wallets pay must not be within its reach. */
+async function readKey(text: string, payTo: string): Promise<`0x${string}`> {
+  if (!PRIVATE_KEY.test(text)) {
+    throw new Error('x402.base.facilitator.privateKey: write the 32 bytes of the key as 64 hexadecimal digits')
+  }
+  const key: `0x${string}` = `0x${text.replace(/^0x/, '')}`
+  const { privateKeyToAddress } = await import('viem/accounts')
+  if (addressOf(privateKeyToAddress, key) === payTo.toLowerCase()) {
+    throw new Error('x402.base: payTo must not be the address of the facilitator; keep the keys apart')
+  }
+  return key
+}
+
+function addressOf(toAddress: (key: `0x${string}`) => string, key: `0x${string}`): string {
+  try {
+    return toAddress(key).toLowerCase()
+  } catch {
+    throw new Error('x402.base.facilitator.privateKey: it is no key of this curve')
+  }
+}

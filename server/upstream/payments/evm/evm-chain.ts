@@ -1,0 +1,185 @@
+import {
+  type Address,
+  type Block,
+  createPublicClient,
+  type Hash,
+  http,
+  type Log,
+  parseAbi,
+  parseEventLogs,
+  type PublicClient,
+  type TransactionReceipt,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+} from 'viem'
+import type {
+  ChainOutcome,
+  ChainTransfer,
+  LookUpHints,
+  SignedPayment,
+} from '../../../domain/payments/payment-network.ts'
+import { EXPIRY_MARGIN_MS } from '../../../domain/payments/payment-schedule.ts'
+import { payloadOf } from './evm-payment.ts'
+
+const NODE_TIMEOUT_MS = 10_000
+/** Most nodes answer log queries over this many blocks. */
+const LOG_BLOCKS_MAX = 2_000n
+const HASH = /^0x[0-9a-fA-F]{64}$/
+/** How far before its arrival a payment's transfer is searched for. */
+const LOOK_BACK_SECONDS = 86_400n
+
+const TOKEN_ABI = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+])
+
+export type EvmClient = PublicClient
+
+export function createEvmClient(url: string): EvmClient {
+  // A read a second old could miss the transfer that it is asked for.
+  return createPublicClient({
+    transport: http(url, { timeout: NODE_TIMEOUT_MS, retryCount: 1 }),
+    cacheTime: 0,
+    pollingInterval: 500,
+  })
+}
+
+/** What an EVM chain says about EIP-3009 payments, through our own node. */
+export class EvmChain {
+  readonly #client: EvmClient
+  readonly #confirmations: bigint
+
+  constructor(client: EvmClient, confirmations: number) {
+    this.#client = client
+    this.#confirmations = BigInt(confirmations)
+  }
+
+  /** The transfer, whoever sent it; found by the payer's nonce, which the token marks in the transaction that uses it. */
+  async lookUp(payment: SignedPayment, { transactionId, receivedAt }: LookUpHints): Promise<ChainOutcome> {
+    const hash = toHash(transactionId)
+    const told = hash === undefined ? undefined : await this.#receipt(hash)
+    const transfer = told === undefined ? undefined : findTransfer(told, payment)
+    if (told !== undefined && transfer !== undefined) return this.#paid(told, transfer)
+    const head = await this.#client.getBlock({ blockTag: 'latest' })
+    const { from, nonce } = payloadOf(payment).authorization
+    const isUsed = await this.#client.readContract({
+      address: payment.asset as Address,
+      abi: TOKEN_ABI,
+      functionName: 'authorizationState',
+      args: [from, nonce],
+      blockNumber: head.number,
+    })
+    if (isUsed) return this.#findUse(payment, receivedAt, head)
+    if (isOver(payment, head.timestamp)) return { kind: 'impossible', reason: 'authorization_expired' }
+    return { kind: 'pending', sent: told === undefined && (await this.#waits(hash)) }
+  }
+
+  async #paid(receipt: TransactionReceipt, transfer: ChainTransfer): Promise<ChainOutcome> {
+    if (this.#confirmations <= 1n) return { kind: 'paid', transfer }
+    const head = await this.#client.getBlockNumber()
+    const confirmed = head - receipt.blockNumber + 1n >= this.#confirmations
+    return confirmed ? { kind: 'paid', transfer } : { kind: 'pending', sent: true }
+  }
+
+  /** Backwards from the newest block, in steps that nodes accept. */
+  async #findUse(
+    payment: SignedPayment,
+    receivedAt: Date,
+    head: Block<bigint, false, 'latest'>,
+  ): Promise<ChainOutcome> {
+    const { from, nonce, validAfter } = payloadOf(payment).authorization
+    const earliest = BigInt(Math.floor(receivedAt.getTime() / 1_000)) - LOOK_BACK_SECONDS
+    const since = BigInt(validAfter) > earliest ? BigInt(validAfter) : earliest
+    for (let toBlock = head.number; ; toBlock -= LOG_BLOCKS_MAX) {
+      const fromBlock = toBlock >= LOG_BLOCKS_MAX ? toBlock - LOG_BLOCKS_MAX + 1n : 0n
+      const query = { address: payment.asset as Address, fromBlock, toBlock }
+      const [used] = await this.#client.getLogs({ ...query, event: TOKEN_ABI[2], args: { authorizer: from, nonce } })
+      if (used !== undefined) return this.#useOf(payment, used)
+      const [canceled] = await this.#client.getLogs({
+        ...query,
+        event: TOKEN_ABI[3],
+        args: { authorizer: from, nonce },
+      })
+      if (canceled !== undefined) return { kind: 'impossible', reason: 'authorization_canceled' }
+      const { timestamp } = await this.#client.getBlock({ blockNumber: fromBlock })
+      if (fromBlock > 0n && timestamp >= since) continue
+      // A node may show the state of a block before its logs.
+      if (!isPast(receivedAt, head.timestamp)) return { kind: 'pending', sent: true }
+      return { kind: 'impossible', reason: 'nonce_already_used_before' }
+    }
+  }
+
+  async #useOf(payment: SignedPayment, { transactionHash }: Log<bigint, number, false>): Promise<ChainOutcome> {
+    const receipt = await this.#receipt(transactionHash)
+    const transfer = receipt === undefined ? undefined : findTransfer(receipt, payment)
+    if (receipt === undefined) return { kind: 'pending', sent: true }
+    // The payer signed another transfer under the same nonce: that one was used, this one never can be.
+    if (transfer === undefined) return { kind: 'impossible', reason: 'nonce_already_used_otherwise' }
+    return this.#paid(receipt, transfer)
+  }
+
+  async #receipt(hash: Hash): Promise<TransactionReceipt | undefined> {
+    return absent(this.#client.getTransactionReceipt({ hash }), TransactionReceiptNotFoundError)
+  }
+
+  /** Whether the node keeps the transaction for a later block. */
+  async #waits(hash: Hash | undefined): Promise<boolean> {
+    if (hash === undefined) return false
+    const found = this.#client.getTransaction({ hash })
+    return (await absent(found, TransactionNotFoundError)) !== undefined
+  }
+}
+
+async function absent<Value>(
+  found: Promise<Value>,
+  kind: new (...parameters: never[]) => Error,
+): Promise<Value | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof kind) return undefined
+    throw error
+  }
+}
+
+function isOver({ validUntil }: SignedPayment, headSeconds: bigint): boolean {
+  return validUntil !== null && isPast(validUntil, headSeconds)
+}
+
+/** Whether the chain has left an instant behind by the margin. */
+function isPast(instant: Date, headSeconds: bigint): boolean {
+  return Number(headSeconds) * 1_000 > instant.getTime() + EXPIRY_MARGIN_MS
+}
+
+/** A facilitator elsewhere may tell anything. */
+function toHash(transactionId: string | null): Hash | undefined {
+  return transactionId !== null && HASH.test(transactionId) ? (transactionId as Hash) : undefined
+}
+
+/**
+ * The transfer that used the payment's nonce. One transaction may settle several payments, so the token's log right
+ * behind the use of this nonce counts and no other.
+ */
+function findTransfer(receipt: TransactionReceipt, payment: SignedPayment): ChainTransfer | undefined {
+  if (receipt.status !== 'success') return undefined
+  const asset = payment.asset.toLowerCase()
+  const { from, to, value, nonce } = payloadOf(payment).authorization
+  const own = receipt.logs.filter((log) => log.address.toLowerCase() === asset)
+  const events = parseEventLogs({ abi: TOKEN_ABI, logs: own })
+  const use = events.findIndex(
+    (event) =>
+      event.eventName === 'AuthorizationUsed' &&
+      event.args.authorizer.toLowerCase() === from &&
+      event.args.nonce.toLowerCase() === nonce,
+  )
+  const next = use < 0 ? undefined : events[use + 1]
+  if (next?.eventName !== 'Transfer') return undefined
+  const { args, logIndex, transactionHash } = next
+  const fits = args.from.toLowerCase() === from && args.to.toLowerCase() === to && args.value === BigInt(value)
+  if (!fits) return undefined
+  // Counted from the transaction's first log: a block's count changes when a reorganisation moves the transaction.
+  const transferIndex = logIndex - (receipt.logs[0]?.logIndex ?? 0)
+  return { transactionId: transactionHash, transferIndex, payer: payment.payer, amountAtomic: args.value }
+}

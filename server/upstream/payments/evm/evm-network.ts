@@ -1,0 +1,146 @@
+import { DomainError } from '../../../domain/errors.ts'
+import type { PaymentEnvelope } from '../../../domain/payments/payment-envelope.ts'
+import type {
+  ChainOutcome,
+  LookUpHints,
+  PaymentNetwork,
+  PaymentRequirement,
+  PaymentVerdict,
+  SettleOutcome,
+  SignedPayment,
+} from '../../../domain/payments/payment-network.ts'
+import type { RemoteFacilitator } from '../remote-facilitator.ts'
+import { readEvmPayment } from './evm-payment.ts'
+import type { EvmSettlement, EvmSettlementOptions } from './evm-settlement.ts'
+
+const MAX_TIMEOUT_SECONDS = 300
+
+export interface EvmNetworkOptions extends EvmSettlementOptions {
+  payTo: string
+  /** Of the token's EIP-712 domain. */
+  tokenName: string
+  tokenVersion: string
+  /** Null: our own key settles. */
+  facilitatorUrl: string | null
+}
+
+interface Parts {
+  settlement: EvmSettlement
+  remote: RemoteFacilitator | null
+}
+
+/** USDC by EIP-3009 on Base (x402 scheme `exact`). Its libraries are loaded when the first payment comes. */
+export class EvmNetwork implements PaymentNetwork {
+  readonly network: string
+  readonly #options: EvmNetworkOptions
+  #parts: Promise<Parts> | undefined
+  #wrongChainId: number | undefined
+
+  constructor(options: EvmNetworkOptions) {
+    this.#options = options
+    this.network = `eip155:${options.chainId}`
+  }
+
+  async requirement(amountAtomic: bigint): Promise<PaymentRequirement> {
+    if (this.#wrongChainId !== undefined) throw this.#wrongChain(this.#wrongChainId)
+    return this.#terms(amountAtomic)
+  }
+
+  read(envelope: PaymentEnvelope): SignedPayment {
+    return readEvmPayment(envelope, this.#terms(0n))
+  }
+
+  async verify(payment: SignedPayment): Promise<PaymentVerdict> {
+    return this.#ask((settlement) => settlement.verify(payment))
+  }
+
+  async settle(
+    payment: SignedPayment,
+    onTransaction: (transactionId: string) => Promise<void>,
+  ): Promise<SettleOutcome> {
+    try {
+      const { settlement, remote } = await this.#ready()
+      await this.#assertChain(settlement)
+      if (remote === null) return await settlement.settle(payment, onTransaction)
+      const { outcome, transactionId } = await remote.settle(payment.wire)
+      if (transactionId !== null) await onTransaction(transactionId)
+      return outcome
+    } catch (error) {
+      this.#options.log.warn('settling a payment broke off', { network: this.network, error: plain(error) })
+      return { kind: 'unknown', reason: 'settlement_broke_off' }
+    }
+  }
+
+  async lookUp(payment: SignedPayment, hints: LookUpHints): Promise<ChainOutcome> {
+    return this.#ask((settlement) => settlement.chain.lookUp(payment, hints))
+  }
+
+  async inspect(): Promise<string[]> {
+    try {
+      return await this.#ask((settlement) => settlement.inspect())
+    } catch (error) {
+      if (error instanceof DomainError) return [error.message]
+      return ['its node does not answer']
+    }
+  }
+
+  #terms(amountAtomic: bigint): PaymentRequirement {
+    const { asset, payTo, tokenName, tokenVersion } = this.#options
+    return {
+      scheme: 'exact',
+      network: this.network,
+      amount: String(amountAtomic),
+      asset,
+      payTo,
+      maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
+      extra: { name: tokenName, version: tokenVersion },
+    }
+  }
+
+  async #ask<Answer>(question: (settlement: EvmSettlement) => Promise<Answer>): Promise<Answer> {
+    try {
+      const { settlement } = await this.#ready()
+      await this.#assertChain(settlement)
+      return await question(settlement)
+    } catch (error) {
+      throw plain(error)
+    }
+  }
+
+  /** A node of another chain must never be asked what was paid on this one, and what is behind its URL may change. */
+  async #assertChain(settlement: EvmSettlement): Promise<void> {
+    const found = await settlement.chainId()
+    this.#wrongChainId = found === this.#options.chainId ? undefined : found
+    if (this.#wrongChainId !== undefined) throw this.#wrongChain(this.#wrongChainId)
+  }
+
+  #ready(): Promise<Parts> {
+    this.#parts ??= this.#load().catch((error: unknown) => {
+      this.#parts = undefined
+      throw error
+    })
+    return this.#parts
+  }
+
+  async #load(): Promise<Parts> {
+    const { EvmSettlement } = await import('./evm-settlement.ts')
+    const { facilitatorUrl } = this.#options
+    const settlement = new EvmSettlement(this.#options)
+    if (facilitatorUrl === null) return { settlement, remote: null }
+    const { RemoteFacilitator } = await import('../remote-facilitator.ts')
+    return { settlement, remote: new RemoteFacilitator(facilitatorUrl, this.network) }
+  }
+
+  #wrongChain(found: number): DomainError {
+    return new DomainError(
+      'payment_not_configured',
+      `Payments on ${this.network} are off: the configured node serves chain ${found}`,
+    )
+  }
+}
+
+/** The libraries' errors name the node's URL, which may hold a key; their short message does not. */
+function plain(error: unknown): unknown {
+  if (!(error instanceof Error) || !('shortMessage' in error)) return error
+  return new Error(`the node gave no answer: ${String(error.shortMessage)}`)
+}

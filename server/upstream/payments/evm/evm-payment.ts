@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import type { DomainError } from '../../../domain/errors.ts'
+import { paymentError } from '../../../domain/payments/payment-errors.ts'
+import type { PaymentEnvelope } from '../../../domain/payments/payment-envelope.ts'
+import type { PaymentRequirement, SignedPayment } from '../../../domain/payments/payment-network.ts'
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const NONCE = /^0x[0-9a-fA-F]{64}$/
+/** A plain signature has 65 bytes; a contract wallet's may be longer, one around a deployment longer still. */
+const SIGNATURE = /^0x(?:[0-9a-fA-F]{2}){65,3000}$/
+/** One way to write each number, below 2^256. */
+const DECIMAL = /^(?:0|[1-9][0-9]{0,76})$/
+const YEAR_9999_SECONDS = 253_370_764_800n
+
+/** The EIP-3009 payload of scheme `exact` and no other: a facilitator chooses its path by the payload's shape. */
+const Payload = z.strictObject({
+  signature: z.string().regex(SIGNATURE),
+  authorization: z.strictObject({
+    from: z.string(),
+    to: z.string(),
+    value: z.string(),
+    validAfter: z.string().regex(DECIMAL),
+    validBefore: z.string().regex(DECIMAL),
+    nonce: z.string().regex(NONCE),
+  }),
+})
+
+/** The authorisation in its one canonical spelling: lower-case hexadecimal, plain decimals. */
+export interface EvmAuthorization {
+  from: `0x${string}`
+  to: `0x${string}`
+  value: string
+  validAfter: string
+  validBefore: string
+  nonce: `0x${string}`
+}
+
+export interface EvmPayload extends Record<string, unknown> {
+  signature: `0x${string}`
+  authorization: EvmAuthorization
+}
+
+/**
+ * Reads a payment on an EVM chain against the terms it must meet; the amount in the terms is replaced by the signed one.
+ * Says nothing about the signature.
+ */
+export function readEvmPayment(envelope: PaymentEnvelope, terms: PaymentRequirement): SignedPayment {
+  const parsed = Payload.safeParse(envelope.payload)
+  if (!parsed.success) throw malformed(parsed.error)
+  const { from, to, value, validAfter, validBefore, nonce } = parsed.data.authorization
+  if (envelope.asset !== null && !isSame(envelope.asset, terms.asset)) {
+    throw paymentError(
+      'payment_token_unsupported',
+      `The token ${shortened(envelope.asset)} is not taken; pay with ${terms.asset}`,
+    )
+  }
+  if (!isSame(to, terms.payTo) || (envelope.payTo !== null && !isSame(envelope.payTo, terms.payTo))) {
+    throw paymentError('payment_recipient_wrong', `The payment goes to ${shortened(to)}; it must go to ${terms.payTo}`)
+  }
+  if (!ADDRESS.test(from)) {
+    throw paymentError('payment_payer_invalid', 'authorization.from must be an address: 0x and 40 hexadecimal digits')
+  }
+  if (isSame(from, terms.payTo)) {
+    throw paymentError('payment_payer_invalid', 'The wallet that receives payments cannot pay itself')
+  }
+  if (!DECIMAL.test(value)) {
+    throw paymentError(
+      'payment_amount_invalid',
+      'authorization.value must be a decimal string of base units, such as "5000000"',
+    )
+  }
+  const authorization: EvmAuthorization = {
+    from: lower(from),
+    to: lower(to),
+    value,
+    validAfter,
+    validBefore,
+    nonce: lower(nonce),
+  }
+  const payload: EvmPayload = { signature: withRecoveryId(lower(parsed.data.signature)), authorization }
+  return {
+    network: terms.network,
+    payer: { chain: 'evm', address: authorization.from },
+    asset: terms.asset,
+    payTo: terms.payTo,
+    amountAtomic: BigInt(value),
+    claimKey: `${lower(terms.asset)}:${authorization.from}:${authorization.nonce}`,
+    validUntil: toDate(BigInt(validBefore)),
+    wire: { x402Version: 2, accepted: { ...terms, amount: value }, payload },
+  }
+}
+
+/** Payload of a payment that `readEvmPayment` made. */
+export function payloadOf({ wire }: SignedPayment): EvmPayload {
+  return wire.payload as EvmPayload
+}
+
+/** Some signers end a signature in 0 or 1, which the token refuses; it knows 27 and 28. */
+function withRecoveryId(signature: `0x${string}`): `0x${string}` {
+  if (signature.length !== 132) return signature
+  const last = signature.slice(-2)
+  if (last === '00') return `${signature.slice(0, -2)}1b` as `0x${string}`
+  return last === '01' ? (`${signature.slice(0, -2)}1c` as `0x${string}`) : signature
+}
+
+function toDate(seconds: bigint): Date {
+  return new Date(Number(seconds < YEAR_9999_SECONDS ? seconds : YEAR_9999_SECONDS) * 1_000)
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}
+
+function lower(hex: string): `0x${string}` {
+  return `0x${hex.slice(2).toLowerCase()}`
+}
+
+function shortened(text: string): string {
+  return text.length > 42 ? `${text.slice(0, 42)}…` : text
+}
+
+function malformed(error: z.ZodError): DomainError {
+  const issue = error.issues[0]
+  const field = ['payload', ...(issue?.path ?? [])].map(String).join('.')
+  return paymentError(
+    'payment_invalid',
+    `The payment is no EIP-3009 authorisation: ${field}: ${issue?.message ?? 'invalid'}`,
+  )
+}

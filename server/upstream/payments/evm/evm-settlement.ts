@@ -1,0 +1,102 @@
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { type Address, formatEther } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Clock } from '../../../domain/clock.ts'
+import type { Log } from '../../../domain/log.ts'
+import type { PaymentVerdict, SettleOutcome, SignedPayment } from '../../../domain/payments/payment-network.ts'
+import { createEvmClient, type EvmClient, EvmChain } from './evm-chain.ts'
+import { createSigner } from './evm-signer.ts'
+import { type OnTransaction, TransactionSender } from './transaction-sender.ts'
+
+/** About ten settlements at a high price of gas on Base. */
+const GAS_WEI_MIN = 100_000_000_000_000n
+/** Reasons that say that the payer did not sign this. */
+const UNSIGNED = /signature|payload_undeployed|factory_not_allowed|recipient_mismatch/
+
+type Stock = Parameters<ExactEvmScheme['verify']>
+
+export interface EvmSettlementOptions {
+  rpcUrl: string
+  chainId: number
+  asset: string
+  confirmations: number
+  /** Null: a facilitator elsewhere settles. */
+  privateKey: string | null
+  eip6492Factories: readonly string[]
+  clock: Clock
+  log: Log
+}
+
+/** Everything about payments on an EVM chain that needs its libraries, loaded with the first payment. */
+export class EvmSettlement {
+  readonly chain: EvmChain
+  readonly #client: EvmClient
+  readonly #options: EvmSettlementOptions
+  readonly #sender: TransactionSender | null
+
+  constructor(options: EvmSettlementOptions) {
+    const { rpcUrl, chainId, privateKey, confirmations, clock } = options
+    this.#options = options
+    this.#client = createEvmClient(rpcUrl)
+    this.chain = new EvmChain(this.#client, confirmations)
+    const client = this.#client
+    this.#sender =
+      privateKey === null
+        ? null
+        : new TransactionSender({ client, account: privateKeyToAccount(privateKey as `0x${string}`), chainId, clock })
+  }
+
+  /** By our own node, whoever settles: signature, time, funds, and a run of the transfer without sending it. */
+  async verify({ wire }: SignedPayment): Promise<PaymentVerdict> {
+    const { signer, observed } = createSigner(this.#client)
+    const answer = await this.#facilitator(signer).verify(...stockForm(wire))
+    if (answer.isValid) return { valid: true }
+    if (observed.unanswered !== undefined) throw observed.unanswered
+    const reason = answer.invalidReason ?? 'unknown'
+    return { valid: false, reason, mayBePaid: !UNSIGNED.test(reason) }
+  }
+
+  async settle({ wire }: SignedPayment, onTransaction: OnTransaction): Promise<SettleOutcome> {
+    if (this.#sender === null) return { kind: 'failed', reason: 'no_facilitator_key' }
+    const { signer, observed } = createSigner(this.#client, { sender: this.#sender, onTransaction })
+    const answer = await this.#facilitator(signer).settle(...stockForm(wire))
+    if (answer.success) return { kind: 'settled', transactionId: answer.transaction }
+    const reason = answer.errorReason ?? 'unknown'
+    this.#options.log.warn('the facilitator did not settle', { reason, why: withoutUrl(answer.errorMessage) })
+    const sent = reason === 'settlement_pending' || (observed.maybeSent && answer.transaction === '')
+    return { kind: sent ? 'unknown' : 'failed', reason }
+  }
+
+  chainId(): Promise<number> {
+    return this.#client.getChainId()
+  }
+
+  async inspect(): Promise<string[]> {
+    const { asset } = this.#options
+    const code = await this.#client.getCode({ address: asset as Address })
+    const missing = code === undefined ? [`there is no token at ${asset}`] : []
+    return [...missing, ...(await this.#inspectGas())]
+  }
+
+  async #inspectGas(): Promise<string[]> {
+    if (this.#sender === null) return []
+    const { address } = this.#sender.account
+    const balance = await this.#client.getBalance({ address })
+    if (balance >= GAS_WEI_MIN) return []
+    return [`the facilitator ${address} has ${formatEther(balance)} ETH left for gas; send it some`]
+  }
+
+  #facilitator(signer: ConstructorParameters<typeof ExactEvmScheme>[0]): ExactEvmScheme {
+    return new ExactEvmScheme(signer, { eip6492AllowedFactories: [...this.#options.eip6492Factories] })
+  }
+}
+
+/** The libraries' messages name the node's URL, which may hold a key, and the whole request. */
+function withoutUrl(message = ''): string {
+  const lines = message.split('\n').filter((line) => line !== '' && !/^(URL|Request body|Version):/.test(line))
+  return lines.join(' ')
+}
+
+function stockForm(wire: SignedPayment['wire']): [Stock[0], Stock[1]] {
+  return [wire as Stock[0], wire.accepted as Stock[1]]
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { DomainError } from '../../../domain/errors.ts'
+import { encodeBase58 } from '../../../domain/wallets/base58.ts'
+import type { Merchant } from './payment-transfer.ts'
+import { TOKEN_PROGRAM, tokenAccountOf } from './token-account.ts'
+import type { SolanaRpc } from './solana-rpc.ts'
+
+const MAINNET_GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
+/** One base unit is counted as 1,000 nano-USD. */
+const DECIMALS = 6
+const DECIMALS_AT = 44
+
+const Account = z.object({
+  value: z.object({ owner: z.string(), data: z.tuple([z.base64(), z.literal('base64')]) }).nullable(),
+})
+
+/** The cluster behind the operator's node, and whether it and the merchant's accounts are as payments need them. */
+export class SolanaCluster {
+  readonly #rpc: SolanaRpc
+  readonly #merchant: Merchant
+  #problem: string | undefined
+
+  constructor(rpc: SolanaRpc, merchant: Merchant) {
+    this.#rpc = rpc
+    this.#merchant = merchant
+  }
+
+  /** What was last found wrong with the cluster, without asking again. */
+  assertNotKnownWrong(): void {
+    if (this.#problem !== undefined) throw wrongCluster(this.#problem)
+  }
+
+  /** A node of another cluster must never be asked what was paid on this one: its tokens cost nothing. What is behind its URL may change. */
+  async assertMainnet(): Promise<void> {
+    this.#problem = await this.#findProblem()
+    this.assertNotKnownWrong()
+  }
+
+  /** A token that is not counted in millionths, a payee without a token account: every payment would fail. */
+  async inspect(): Promise<string[]> {
+    await this.assertMainnet()
+    const { mint, payTo } = this.#merchant
+    const token = await this.#tokenData(mint)
+    if (token === undefined) return [`${mint} is no token of the SPL Token program`]
+    if (token[DECIMALS_AT] !== DECIMALS) return [`token ${mint} has ${token[DECIMALS_AT]} decimals, not ${DECIMALS}`]
+    const address = tokenAccountOf(payTo, mint)
+    const account = await this.#tokenData(address)
+    if (account === undefined || encodeBase58(account.subarray(0, 32)) !== mint) {
+      return [`${payTo} has no token account ${address} for ${mint}; create it once before payments can arrive`]
+    }
+    const owner = encodeBase58(account.subarray(32, 64))
+    return owner === payTo ? [] : [`token account ${address} belongs to ${owner}, no longer to ${payTo}`]
+  }
+
+  async #findProblem(): Promise<string | undefined> {
+    const genesis = await this.#rpc.call('getGenesisHash', [], z.string())
+    return genesis === MAINNET_GENESIS ? undefined : `the configured node serves a cluster with genesis hash ${genesis}`
+  }
+
+  async #tokenData(address: string): Promise<Buffer | undefined> {
+    const { value } = await this.#rpc.call('getAccountInfo', [address, { encoding: 'base64' }], Account)
+    return value?.owner === TOKEN_PROGRAM ? Buffer.from(value.data[0], 'base64') : undefined
+  }
+}
+
+function wrongCluster(problem: string): DomainError {
+  return new DomainError('payment_not_configured', `Payments on Solana are off: ${problem}`)
+}

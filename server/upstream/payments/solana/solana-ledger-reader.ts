@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { decodeBase58 } from '../../../domain/wallets/base58.ts'
+import { MEMO_PROGRAM, type PaymentTransfer } from './payment-transfer.ts'
+import type { SolanaRpc } from './solana-rpc.ts'
+import { readTransferMessage, type TransferMessage } from './transfer-message.ts'
+
+/** A supermajority has voted for it: no such block was ever taken back. */
+export const COMMITMENT = 'confirmed'
+const FINAL = 'finalized'
+/** Between our clock, the chain's and what a node shows late. A blockhash that was known at the receipt lives for 60 to 90 s. */
+const EXPIRY_MARGIN_SECONDS = 120
+const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/
+/** A payment may be brought again long after it was settled. */
+const SCAN_SECONDS_MAX = 86_400
+const SCAN_PAGES_MAX = 5
+const SCAN_PAGE = 1_000
+
+const TokenBalances = z.array(
+  z.object({ accountIndex: z.number(), mint: z.string(), uiTokenAmount: z.object({ amount: z.string() }) }),
+)
+const Transaction = z.object({
+  transaction: z.tuple([z.base64(), z.literal('base64')]),
+  meta: z.object({ err: z.unknown(), preTokenBalances: TokenBalances, postTokenBalances: TokenBalances }),
+})
+type Transaction = z.infer<typeof Transaction>
+
+const Signatures = z.array(
+  z.object({ signature: z.string(), memo: z.string().nullish(), blockTime: z.number().nullish() }),
+)
+const InContext = <Value>(value: z.ZodType<Value>) => z.object({ value })
+
+/** A transaction that carries the payment, as the chain shows it. */
+export interface Sighting {
+  transactionId: string
+  /** `failing`: it failed, and a reorganisation could still undo that. */
+  state: 'succeeded' | 'failed' | 'failing'
+}
+
+export interface SoughtPayment {
+  message: TransferMessage
+  transfer: PaymentTransfer
+  receivedAt: Date
+}
+
+/** Answers from the operator's own node whether a payment's transaction is on the chain, and whether it still can be. */
+export class SolanaLedgerReader {
+  readonly #rpc: SolanaRpc
+
+  constructor(rpc: SolanaRpc) {
+    this.#rpc = rpc
+  }
+
+  /** Undefined where the chain shows no such transaction, or one that carries something else. */
+  async sight(transactionId: string | null, sought: SoughtPayment): Promise<Sighting | undefined> {
+    // A facilitator may tell anything.
+    if (transactionId === null || !isSignature(transactionId)) return undefined
+    const found = await this.#transaction(transactionId, COMMITMENT)
+    if (found === null || !holds(found, sought.message)) return undefined
+    if (found.meta.err === null) {
+      if (received(found, sought) !== sought.transfer.amountAtomic) {
+        throw new Error(`the Solana node shows another amount than transaction ${transactionId} moves`)
+      }
+      return { transactionId, state: 'succeeded' }
+    }
+    const final = await this.#transaction(transactionId, FINAL)
+    return { transactionId, state: final === null ? 'failing' : 'failed' }
+  }
+
+  /** Looks for the payment among the latest transactions of the account that it debits, whoever sent it. */
+  async search(sought: SoughtPayment): Promise<Sighting | undefined> {
+    const oldestSeconds = sought.receivedAt.getTime() / 1_000 - SCAN_SECONDS_MAX
+    const memos = memosOf(sought.message)
+    let before: string | undefined
+    for (let page = 0; page < SCAN_PAGES_MAX; page++) {
+      const listed = await this.#signatures(sought.transfer.source, before)
+      const young = listed.filter(({ blockTime }) => (blockTime ?? Infinity) >= oldestSeconds)
+      // Nodes list the memos, which tell payments apart without fetching each.
+      for (const { signature, memo } of young) {
+        if (typeof memo === 'string' && !memos.every((text) => memo.includes(text))) continue
+        const found = await this.sight(signature, sought)
+        if (found !== undefined) return found
+      }
+      if (listed.length < SCAN_PAGE || young.length < listed.length) return undefined
+      before = listed.at(-1)?.signature
+    }
+    throw new Error(`account ${sought.transfer.source} has too many transactions to search`)
+  }
+
+  /**
+   * Whether no block can take the transaction any more: its blockhash is unknown to the finalized chain although that
+   * has passed the receipt by a margin, so that it cannot be too new either. Fails where the node's history does not
+   * reach back to the receipt, because then it could not show the transaction.
+   */
+  async hasExpired({ message, receivedAt }: SoughtPayment): Promise<boolean> {
+    const options = { commitment: FINAL }
+    const known = await this.#rpc.call('isBlockhashValid', [message.blockhash, options], InContext(z.boolean()))
+    if (known.value) return false
+    const slot = await this.#rpc.call('getSlot', [options], z.number())
+    const receivedSeconds = receivedAt.getTime() / 1_000
+    if ((await this.#timeOf(slot)) < receivedSeconds + EXPIRY_MARGIN_SECONDS) return false
+    const first = await this.#rpc.call('getFirstAvailableBlock', [], z.number())
+    if ((await this.#timeOf(first)) > receivedSeconds - EXPIRY_MARGIN_SECONDS) {
+      throw new Error('the history of the Solana node begins after the payment')
+    }
+    return true
+  }
+
+  #timeOf(slot: number): Promise<number> {
+    return this.#rpc.call('getBlockTime', [slot], z.number())
+  }
+
+  #transaction(signature: string, commitment: string): Promise<Transaction | null> {
+    const options = { commitment, encoding: 'base64', maxSupportedTransactionVersion: 0 }
+    return this.#rpc.call('getTransaction', [signature, options], Transaction.nullable())
+  }
+
+  #signatures(account: string, before: string | undefined) {
+    const options = { commitment: COMMITMENT, limit: SCAN_PAGE, ...(before === undefined ? {} : { before }) }
+    return this.#rpc.call('getSignaturesForAddress', [account, options], Signatures)
+  }
+}
+
+/** The message is all that a transaction does: equal bytes are the same payment, whoever signed as fee payer. */
+function holds({ transaction: [wire] }: Transaction, message: TransferMessage): boolean {
+  return readTransferMessage(Buffer.from(wire, 'base64'))?.bytes.equals(message.bytes) === true
+}
+
+function received({ meta }: Transaction, { message, transfer }: SoughtPayment): bigint {
+  const index = message.accounts.indexOf(transfer.destination)
+  const amount = (balances: z.infer<typeof TokenBalances>): bigint => {
+    const held = balances.find(({ accountIndex, mint }) => accountIndex === index && mint === transfer.mint)
+    return BigInt(held?.uiTokenAmount.amount ?? 0)
+  }
+  return amount(meta.postTokenBalances) - amount(meta.preTokenBalances)
+}
+
+function memosOf({ instructions }: TransferMessage): string[] {
+  return instructions.flatMap(({ program, data }) => (program === MEMO_PROGRAM ? [data.toString()] : []))
+}
+
+function isSignature(text: string): boolean {
+  return SIGNATURE.test(text) && decodeBase58(text)?.length === 64
+}

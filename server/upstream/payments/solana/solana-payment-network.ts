@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { DomainError } from '../../../domain/errors.ts'
+import type { Log } from '../../../domain/log.ts'
+import type { PaymentEnvelope } from '../../../domain/payments/payment-envelope.ts'
+import { paymentError } from '../../../domain/payments/payment-errors.ts'
+import type {
+  ChainOutcome,
+  LookUpHints,
+  PaymentNetwork,
+  PaymentRequirement,
+  PaymentVerdict,
+  SettleOutcome,
+  SignedPayment,
+} from '../../../domain/payments/payment-network.ts'
+import { type Merchant, parseTransfer, type PaymentTerms, readTransfer, TRANSFER_INDEX } from './payment-transfer.ts'
+import type { SolanaCluster } from './solana-cluster.ts'
+import type { SolanaFacilitator, TellTransaction } from './solana-facilitator.ts'
+import { tokenAccountOf } from './token-account.ts'
+import { type Sighting, SolanaLedgerReader, type SoughtPayment } from './solana-ledger-reader.ts'
+import type { SolanaRpc } from './solana-rpc.ts'
+import { readTransferMessage, type TransferMessage, writeTransaction } from './transfer-message.ts'
+
+export const SOLANA_MAINNET = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
+const MAX_TIMEOUT_SECONDS = 300
+
+const Payload = z.strictObject({ transaction: z.base64().max(2_048) })
+
+export interface SolanaPaymentNetworkParts {
+  merchant: Merchant
+  facilitator: SolanaFacilitator
+  cluster: SolanaCluster
+  rpc: SolanaRpc
+  log: Log
+}
+
+/** Payments of scheme `exact` on Solana's main network. A payment is the transaction message that its payer signed: its hash is the claim. */
+export class SolanaPaymentNetwork implements PaymentNetwork {
+  readonly network = SOLANA_MAINNET
+  readonly #parts: SolanaPaymentNetworkParts
+  readonly #ledger: SolanaLedgerReader
+  readonly #terms: PaymentTerms
+
+  constructor(parts: SolanaPaymentNetworkParts) {
+    this.#parts = parts
+    this.#ledger = new SolanaLedgerReader(parts.rpc)
+    const { payTo, mint } = parts.merchant
+    const merchantAccount = tokenAccountOf(payTo, mint)
+    this.#terms = { ...parts.merchant, merchantAccount, feePayer: parts.facilitator.fixedFeePayer }
+  }
+
+  async requirement(amountAtomic: bigint): Promise<PaymentRequirement> {
+    this.#parts.cluster.assertNotKnownWrong()
+    return this.#requirement(amountAtomic, await this.#parts.facilitator.feePayer())
+  }
+
+  read({ scheme, asset, payTo, payload }: PaymentEnvelope): SignedPayment {
+    const { mint, payTo: merchant } = this.#parts.merchant
+    if (scheme !== 'exact') throw paymentError('payment_scheme_unsupported', `Scheme ${scheme} is not taken; use exact`)
+    if (asset !== null && asset !== mint) {
+      throw paymentError('payment_token_unsupported', `Token ${asset} is not taken; pay with ${mint}`)
+    }
+    if (payTo !== null && payTo !== merchant) {
+      throw paymentError('payment_recipient_wrong', `The payment is for ${payTo}; it must be for ${merchant}`)
+    }
+    const message = readPayload(payload)
+    const { payer, amountAtomic } = readTransfer(message, this.#terms)
+    return {
+      network: this.network,
+      payer: { chain: 'solana', address: payer },
+      asset: mint,
+      payTo: merchant,
+      amountAtomic,
+      claimKey: createHash('sha256').update(message.bytes).digest('hex'),
+      validUntil: null,
+      wire: {
+        x402Version: 2,
+        accepted: this.#requirement(amountAtomic, message.feePayer),
+        payload: { transaction: writeTransaction(message).toString('base64') },
+      },
+    }
+  }
+
+  async verify(payment: SignedPayment): Promise<PaymentVerdict> {
+    await this.#parts.cluster.assertMainnet()
+    return this.#parts.facilitator.verify(payment, readPayload(payment.wire.payload))
+  }
+
+  async settle(payment: SignedPayment, onTransaction: TellTransaction): Promise<SettleOutcome> {
+    try {
+      await this.#parts.cluster.assertMainnet()
+      return await this.#parts.facilitator.settle(payment, readPayload(payment.wire.payload), onTransaction)
+    } catch (error) {
+      this.#parts.log.warn('settling a payment broke off', { network: this.network, error })
+      return { kind: 'unknown', reason: 'settlement_broke_off' }
+    }
+  }
+
+  async lookUp(payment: SignedPayment, hints: LookUpHints): Promise<ChainOutcome> {
+    await this.#parts.cluster.assertMainnet()
+    const message = readPayload(payment.wire.payload)
+    const sought = { message, transfer: parseTransfer(message), receivedAt: hints.receivedAt }
+    const seen = await this.#see(sought, hints.transactionId)
+    if (seen !== undefined) return seen
+    if (!(await this.#ledger.hasExpired(sought))) return { kind: 'pending', sent: false }
+    // It may have come to the chain between the two questions; now nothing can come any more.
+    const late = await this.#see(sought, hints.transactionId)
+    return late ?? { kind: 'impossible', reason: 'blockhash_expired' }
+  }
+
+  async inspect(): Promise<string[]> {
+    try {
+      return [...(await this.#parts.cluster.inspect()), ...(await this.#parts.facilitator.inspect())]
+    } catch (error) {
+      return [error instanceof DomainError ? error.message : 'its node or its facilitator does not answer']
+    }
+  }
+
+  async #see(sought: SoughtPayment, told: string | null): Promise<ChainOutcome | undefined> {
+    const own = this.#parts.facilitator.transactionIdOf(sought.message)
+    const found = await this.#ledger.sight(own ?? told, sought)
+    if (found !== undefined) return outcome(found, sought)
+    // Only where others sign as fee payer can another transaction carry the payment.
+    const other = own === null ? await this.#ledger.search(sought) : undefined
+    return other === undefined ? undefined : outcome(other, sought)
+  }
+
+  #requirement(amountAtomic: bigint, feePayer: string): PaymentRequirement {
+    return {
+      scheme: 'exact',
+      network: this.network,
+      amount: String(amountAtomic),
+      asset: this.#parts.merchant.mint,
+      payTo: this.#parts.merchant.payTo,
+      maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
+      extra: { feePayer },
+    }
+  }
+}
+
+function outcome({ transactionId, state }: Sighting, { transfer }: SoughtPayment): ChainOutcome {
+  if (state === 'failing') return { kind: 'pending', sent: true }
+  if (state === 'failed') return { kind: 'impossible', reason: 'transaction_failed' }
+  const { payer, amountAtomic } = transfer
+  const wallet = { chain: 'solana', address: payer } as const
+  return { kind: 'paid', transfer: { transactionId, transferIndex: TRANSFER_INDEX, payer: wallet, amountAtomic } }
+}
+
+function readPayload(payload: unknown): TransferMessage {
+  const read = Payload.safeParse(payload)
+  const message = read.success ? readTransferMessage(Buffer.from(read.data.transaction, 'base64')) : undefined
+  if (message === undefined) {
+    throw paymentError(
+      'payment_format_invalid',
+      'The payload must be {"transaction": Base64} with a Solana transaction of two signers, the fee payer and the payer, and without lookup tables',
+    )
+  }
+  return message
+}

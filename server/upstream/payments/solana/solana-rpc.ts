@@ -1,0 +1,55 @@
+import { request } from 'undici'
+import { z } from 'zod'
+
+const TIMEOUT_MS = 10_000
+
+const Answer = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
+})
+
+/** What a node answered instead of a result. */
+export class SolanaRpcError extends Error {
+  override readonly name = 'SolanaRpcError'
+  readonly code: number
+  readonly data: unknown
+  constructor(code: number, message: string, data: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/** Calls to one Solana node. Rejects with `SolanaRpcError` where the node refused, with another error where it did not answer. */
+export class SolanaRpc {
+  readonly #url: string
+  readonly #headers: Record<string, string>
+
+  constructor(nodeUrl: string) {
+    const url = new URL(nodeUrl)
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+    this.#headers = {
+      'content-type': 'application/json',
+      ...(credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+    }
+    url.username = ''
+    url.password = ''
+    this.#url = url.href
+  }
+
+  async call<Result>(method: string, params: readonly unknown[], shape: z.ZodType<Result>): Promise<Result> {
+    const { statusCode, body } = await request(this.#url, {
+      method: 'POST',
+      headers: this.#headers,
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    const answer = Answer.safeParse(await body.json().catch(() => undefined))
+    if (!answer.success) throw new Error(`the Solana node answered ${method} with status ${statusCode} and no JSON-RPC`)
+    const { error, result } = answer.data
+    if (error !== undefined) throw new SolanaRpcError(error.code, error.message, error.data)
+    const read = shape.safeParse(result)
+    if (!read.success) throw new Error(`the Solana node answered ${method} in a form that is not known`)
+    return read.data
+  }
+}

@@ -1,0 +1,99 @@
+import type { PublicClient } from 'viem'
+import type { StakingChain } from '../../domain/wallets/stakes/staking-chain.ts'
+
+const TIMEOUT_MS = 10_000
+const NANO_DECIMALS = 9
+/** Multicall3, which stands at one address on every chain. */
+const MULTICALL_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
+const BALANCE_OF = [
+  {
+    type: 'function',
+    name: 'balanceOf',
+    stateMutability: 'view',
+    inputs: [{ name: 'account', type: 'address' }],
+    outputs: [{ name: '', type: 'uint256' }],
+  },
+] as const
+
+export interface StakingSettings {
+  /** Contract whose `balanceOf` says what a wallet has staked. */
+  contract: string
+  rpcUrl: string
+  decimals: number
+}
+
+/** Reads the contract through one node of Base; its library is loaded by the first reading. */
+export class BaseStakingChain implements StakingChain {
+  readonly #settings: StakingSettings
+  #client: Promise<PublicClient> | undefined
+  #start: { day: string; block: bigint } | undefined
+
+  constructor(settings: StakingSettings) {
+    this.#settings = settings
+  }
+
+  async stakesAtStartOf(day: string, addresses: readonly string[]): Promise<bigint[]> {
+    const client = await this.#open()
+    const stakes = await client.multicall({
+      contracts: addresses.map((address) => ({ ...this.#balanceOf(address) })),
+      // One that fails must fail all: a node that is down would look like wallets without stake.
+      allowFailure: false,
+      batchSize: 0,
+      multicallAddress: MULTICALL_ADDRESS,
+      blockNumber: await this.#blockAtStartOf(day),
+    })
+    return stakes.map((stake) => this.#toNano(stake))
+  }
+
+  async stakeNow(address: string): Promise<bigint> {
+    const client = await this.#open()
+    return this.#toNano(await client.readContract(this.#balanceOf(address)))
+  }
+
+  #balanceOf(address: string) {
+    const contract = toHex(this.#settings.contract)
+    return { address: contract, abi: BALANCE_OF, functionName: 'balanceOf', args: [toHex(address)] } as const
+  }
+
+  #toNano(amount: bigint): bigint {
+    const shift = BigInt(this.#settings.decimals - NANO_DECIMALS)
+    return shift < 0n ? amount * 10n ** -shift : amount / 10n ** shift
+  }
+
+  /** The newest block of the moment at which the day began. */
+  async #blockAtStartOf(day: string): Promise<bigint> {
+    if (this.#start?.day === day) return this.#start.block
+    const client = await this.#open()
+    const startSeconds = BigInt(Date.parse(`${day}T00:00:00Z`) / 1_000)
+    const head = await client.getBlock()
+    if (head.timestamp <= startSeconds) throw new Error(`the node of the staking contract has no block of ${day} yet`)
+    const isBefore = async (block: bigint): Promise<boolean> =>
+      block === 0n || (await client.getBlock({ blockNumber: block })).timestamp <= startSeconds
+    // Blocks are a second or more apart, so that many blocks ago the day had not begun.
+    const span = head.timestamp - startSeconds
+    let before = head.number > span ? head.number - span : 0n
+    if (!(await isBefore(before))) before = 0n
+    let after = head.number
+    while (after - before > 1n) {
+      const middle = (before + after) / 2n
+      if (await isBefore(middle)) before = middle
+      else after = middle
+    }
+    this.#start = { day, block: before }
+    return before
+  }
+
+  #open(): Promise<PublicClient> {
+    this.#client ??= import('viem').then(({ createPublicClient, http }) =>
+      createPublicClient({
+        transport: http(this.#settings.rpcUrl, { timeout: TIMEOUT_MS, retryCount: 1 }),
+        cacheTime: 0,
+      }),
+    )
+    return this.#client
+  }
+}
+
+function toHex(text: string): `0x${string}` {
+  return `0x${text.slice(2)}`
+}

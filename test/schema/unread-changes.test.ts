@@ -1,0 +1,40 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { LedgerRepository } from '../../server/domain/ledger/ledger-repository.ts'
+import { RequestRepository } from '../../server/domain/requests/request-repository.ts'
+import { startTestApp } from '../support/app.ts'
+import { type Json, readEventStream } from '../support/event-stream.ts'
+import { send } from '../chaos/request.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+test('a change that the database could not be asked about reaches its watchers when it answers again', async () => {
+  await using server = await startTestApp()
+  const { adminKey } = await server.createAccount()
+  const watch = async (subscription: string) => {
+    const response = await fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ query: `subscription { ${subscription} }` }),
+    })
+    const events = readEventStream(response)
+    return async (): Promise<Json> => (await events.next()).value?.data.data
+  }
+  const nextUsage = await watch('usageRecorded { requests { requestId } }')
+  const nextBalance = await watch('balanceChanged { balances { balanceNanoUsd } }')
+  await nextUsage()
+  const [before] = (await nextBalance()).balanceChanged.balances
+
+  const lost = new Error('the connection was lost')
+  const settled = vi.spyOn(RequestRepository.prototype, 'listSettled').mockRejectedValueOnce(lost)
+  const balances = vi.spyOn(LedgerRepository.prototype, 'balancesOf').mockRejectedValue(lost)
+  expect((await send('chat', { url: server.url, key: adminKey })).complete).toBe(true)
+  await vi.waitFor(() => expect(balances).toHaveBeenCalled())
+  balances.mockRestore()
+
+  expect((await nextUsage()).usageRecorded.requests).toHaveLength(1)
+  expect(settled.mock.calls.length).toBeGreaterThan(1)
+  const [after] = (await nextBalance()).balanceChanged.balances
+  expect(BigInt(after.balanceNanoUsd)).toBeLessThan(BigInt(before.balanceNanoUsd))
+})

@@ -1,0 +1,251 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createIdSource } from '../../../../server/domain/ids.ts'
+import type { Payment } from '../../../../server/domain/payments/payment.ts'
+import { PaymentMachine } from '../../../../server/domain/payments/payment-machine.ts'
+import type {
+  ChainOutcome,
+  PaymentNetwork,
+  PaymentVerdict,
+  SignedPayment,
+} from '../../../../server/domain/payments/payment-network.ts'
+import { type PaymentGauges, PaymentReconciler } from '../../../../server/domain/payments/payment-reconciler.ts'
+import { PaymentRepository } from '../../../../server/domain/payments/payment-repository.ts'
+import {
+  createTestDatabase,
+  DATABASE_ENGINES,
+  type DatabaseEngine,
+  hasEngine,
+  type TestDatabase,
+} from '../../../support/database.ts'
+import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
+import { createMoneyHarness } from '../../../support/money-harness.ts'
+import { createRecordingLog } from '../../../support/recording-log.ts'
+
+const NETWORK = 'eip155:8453'
+const PAYER = `0x${'a'.repeat(40)}`
+const TRANSFER = {
+  transactionId: '0xfeed',
+  transferIndex: 3,
+  payer: { chain: 'evm', address: PAYER },
+  amountAtomic: 5_000_000n,
+} as const
+const MINUTE_MS = 60_000
+
+/** What a chain's node answers, as recorded from one. */
+interface Answers {
+  verdict: PaymentVerdict
+  outcome: ChainOutcome
+  settled: number
+}
+
+function playNetwork(answers: Answers): PaymentNetwork {
+  return {
+    network: NETWORK,
+    requirement: () => Promise.reject(new Error('not asked')),
+    read: () => {
+      throw new Error('not asked')
+    },
+    verify: async () => answers.verdict,
+    settle: async () => {
+      answers.settled++
+      return { kind: 'unknown', reason: 'no_receipt' }
+    },
+    lookUp: async () => answers.outcome,
+    inspect: async () => [],
+  }
+}
+
+let engine: DatabaseEngine = 'embedded'
+let database: TestDatabase
+let clock: FakeClock
+let payments: PaymentRepository
+let answers: Answers
+beforeEach(async () => {
+  database = await createTestDatabase(engine)
+  clock = createFakeClock()
+  payments = new PaymentRepository(database.db)
+  answers = { verdict: { valid: true }, outcome: { kind: 'pending', sent: false }, settled: 0 }
+})
+afterEach(() => database.close())
+
+/** The payments part of one process. */
+function startProcess() {
+  const log = createRecordingLog()
+  const gauges: PaymentGauges[] = []
+  const steps: string[] = []
+  const machine = new PaymentMachine({
+    payments,
+    networks: [playNetwork(answers)],
+    balanceFeed: { changed: () => {} },
+    countStep: (_, state) => steps.push(state),
+    clock,
+    ids: createIdSource(clock),
+    log,
+    wait: async (milliseconds) => clock.advance(milliseconds),
+    confirmSeconds: 1,
+  })
+  const gauge = (one: PaymentGauges) => gauges.push(one)
+  return {
+    log,
+    gauges,
+    steps,
+    machine,
+    reconciler: new PaymentReconciler({ payments, machine, gauge, clock, log, alarmMinutes: 15 }),
+  }
+}
+
+function signed(claimKey: string): SignedPayment {
+  const accepted = {
+    scheme: 'exact',
+    network: NETWORK,
+    amount: '5000000',
+    asset: '0xA',
+    payTo: '0xB',
+    maxTimeoutSeconds: 300,
+    extra: {},
+  } as const
+  return {
+    network: NETWORK,
+    payer: { chain: 'evm', address: PAYER },
+    asset: '0xA',
+    payTo: '0xB',
+    amountAtomic: 5_000_000n,
+    claimKey,
+    validUntil: new Date(clock.nowMs() + 5 * MINUTE_MS),
+    wire: { x402Version: 2, accepted, payload: {} },
+  }
+}
+
+let serial = 0
+/** A payment that a process claimed and then left behind by its death. */
+async function leaveBehind(): Promise<Payment> {
+  serial++
+  const now = clock.now()
+  const payment: Payment = {
+    id: createIdSource(clock).uuid(),
+    state: 'received',
+    signed: signed(`claim-${serial}`),
+    digest: 'digest',
+    transactionId: null,
+    transferIndex: null,
+    reason: null,
+    accountId: null,
+    balanceAfterNanoUsd: null,
+    idempotencyKey: null,
+    receivedAt: now,
+    looks: 0,
+  }
+  const claimed = await payments.claim(payment, { now, lookAt: new Date(now.getTime() + 15_000) })
+  if (claimed === undefined) throw new Error('claimed before')
+  return claimed
+}
+
+const stateOf = async ({ id }: Payment) => (await payments.get(id)).state
+
+describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('the reconciler on %s', (name) => {
+  beforeAll(() => {
+    engine = name
+  })
+
+  it('leaves a payment to its process until the lease ends, then takes it up, one process alone', async () => {
+    const payment = await leaveBehind()
+    const [one, other] = [startProcess(), startProcess()]
+    expect(await one.reconciler.run()).toBe(0)
+    clock.advance(16_000)
+    const taken = await Promise.all([one.reconciler.run(), other.reconciler.run()])
+    expect(taken.toSorted((a, b) => a - b)).toEqual([0, 1])
+    expect(answers.settled).toBe(1)
+    expect(await stateOf(payment)).toBe('settling')
+  })
+
+  it('does not settle again while a transaction waits', async () => {
+    const payment = await leaveBehind()
+    const { reconciler } = startProcess()
+    await reconciler.runAll()
+    answers.outcome = { kind: 'pending', sent: true }
+    await reconciler.runAll()
+    expect(answers.settled).toBe(1)
+    answers.outcome = { kind: 'paid', transfer: TRANSFER }
+    await reconciler.runAll()
+    expect(await payments.get(payment.id)).toMatchObject({ state: 'credited', balanceAfterNanoUsd: 5_000_000_000n })
+  })
+
+  it('credits a payment that was refused and that somebody else put on the chain', async () => {
+    answers.verdict = { valid: false, reason: 'insufficient_funds', mayBePaid: true }
+    const payment = await leaveBehind()
+    const { reconciler } = startProcess()
+    await reconciler.runAll()
+    expect(await stateOf(payment)).toBe('refused')
+    answers.outcome = { kind: 'paid', transfer: TRANSFER }
+    // Looked at when it expires, not before: only then is anything certain.
+    clock.advance(4 * MINUTE_MS)
+    expect(await reconciler.run()).toBe(0)
+    clock.advance(4 * MINUTE_MS)
+    expect(await reconciler.run()).toBe(1)
+    expect(await stateOf(payment)).toBe('credited')
+  })
+
+  it('never credits by a wrong signature what its payer paid elsewhere', async () => {
+    answers = Object.assign(answers, { verdict: { valid: false, reason: 'signature', mayBePaid: false } })
+    answers.outcome = { kind: 'paid', transfer: TRANSFER }
+    const payment = await leaveBehind()
+    const { reconciler } = startProcess()
+    await reconciler.runAll()
+    clock.advance(60 * MINUTE_MS)
+    await reconciler.runAll()
+    expect(await stateOf(payment)).toBe('refused')
+  })
+
+  it('gives one transfer to one payment', async () => {
+    answers.outcome = { kind: 'paid', transfer: TRANSFER }
+    answers.verdict = { valid: false, reason: 'nonce_already_used', mayBePaid: true }
+    const [first, second] = [await leaveBehind(), await leaveBehind()]
+    const { reconciler } = startProcess()
+    await reconciler.runAll()
+    const states = [await stateOf(first), await stateOf(second)]
+    expect(states.toSorted()).toEqual(['credited', 'received'])
+  })
+
+  it('posts what verify finds again: each credited payment has its top-up, and each top-up its payment', async () => {
+    answers.outcome = { kind: 'paid', transfer: TRANSFER }
+    answers.verdict = { valid: false, reason: 'nonce_already_used', mayBePaid: true }
+    const { id } = await leaveBehind()
+    await startProcess().reconciler.runAll()
+    const { ledger } = createMoneyHarness(database.db, clock)
+    const broken = async () => (await ledger.verify()).checks.filter(({ ok }) => !ok).map((check) => check.id)
+    expect(await broken()).toEqual([])
+    const payment = () => database.db.updateTable('payments').where('payment_id', '=', id)
+    await payment().set({ amount_atomic: 5_000_001n }).execute()
+    expect(await broken()).toEqual(['I10'])
+    await database.db.deleteFrom('payments').execute()
+    expect(await broken()).toEqual(['I10'])
+  })
+
+  it('buries a payment that can never come, and forgets it a week later', async () => {
+    const payment = await leaveBehind()
+    const { reconciler } = startProcess()
+    await reconciler.runAll()
+    answers.outcome = { kind: 'impossible', reason: 'authorization_expired' }
+    await reconciler.runAll()
+    expect(await payments.get(payment.id)).toMatchObject({ state: 'dead', reason: 'authorization_expired' })
+    expect(await reconciler.runAll()).toBe(0)
+    clock.advance(8 * 24 * 60 * MINUTE_MS)
+    await reconciler.watch()
+    expect(await payments.find(NETWORK, payment.signed.claimKey)).toBeUndefined()
+  })
+
+  it('alarms once when a payment stays unresolved, and says how old it is', async () => {
+    await leaveBehind()
+    const { reconciler, log, gauges } = startProcess()
+    const alarms = () => log.lines.filter(({ level }) => level === 'error').length
+    await reconciler.watch()
+    clock.advance(14 * MINUTE_MS)
+    await reconciler.watch()
+    expect(alarms()).toBe(0)
+    clock.advance(2 * MINUTE_MS)
+    await reconciler.watch()
+    await reconciler.watch()
+    expect(alarms()).toBe(1)
+    expect(gauges.at(-1)).toEqual({ unresolved: 1, oldestAgeSeconds: 960 })
+  })
+})

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { parseInput } from '../../../server/domain/validation.ts'
+
+const refusalOf = (schema: z.ZodType, value: unknown): string => {
+  try {
+    parseInput(schema, value)
+  } catch (error) {
+    return error instanceof Error ? error.message.replace('Invalid request parameters: ', '') : ''
+  }
+  return 'no refusal'
+}
+
+describe('a rule without words of its own', () => {
+  it.each<[string, z.ZodType, unknown]>([
+    ['a: is missing', z.object({ a: z.string() }), {}],
+    ['a: must be a text', z.object({ a: z.string() }), { a: 7 }],
+    ['must be a whole number', z.int(), 1.5],
+    ['must be at least 1', z.int().min(1), 0],
+    ['must be at most 100', z.int().max(100), 101],
+    ['must be more than 0', z.number().positive(), 0],
+    ['must be less than 5', z.number().lt(5), 5],
+    ['must be true or false', z.boolean(), 'yes'],
+    ['must not be empty', z.string().min(1), ''],
+    ['must have at least 2 items', z.array(z.string()).min(2), ['x']],
+    ['must have at most 3 characters', z.string().max(3), 'long'],
+    ['must have 2 characters', z.string().length(2), 'long'],
+    ['must be one of: usd, diem', z.enum(['usd', 'diem']), 'eur'],
+    ['there is no field "b", "c"', z.strictObject({}), { b: 1, c: 2 }],
+  ])('says “%s”', (words, schema, value) => {
+    expect(refusalOf(schema, value)).toBe(words)
+  })
+
+  it('gives way to the words of the schema', () => {
+    expect(refusalOf(z.string().min(1, { error: 'needs a name' }), '')).toBe('needs a name')
+  })
+})

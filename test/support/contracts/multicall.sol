@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+/// The calls of the public Multicall3 that clients, facilitators and front-runners use, under its interface.
+contract Multicall3 {
+    struct Call {
+        address target;
+        bytes callData;
+    }
+
+    struct Call3 {
+        address target;
+        bool allowFailure;
+        bytes callData;
+    }
+
+    struct Result {
+        bool success;
+        bytes returnData;
+    }
+
+    function aggregate3(Call3[] calldata calls) external payable returns (Result[] memory results) {
+        results = new Result[](calls.length);
+        for (uint256 i = 0; i < calls.length; i++) {
+            (results[i].success, results[i].returnData) = calls[i].target.call(calls[i].callData);
+            require(results[i].success || calls[i].allowFailure, "Multicall3: call failed");
+        }
+    }
+
+    function tryAggregate(bool requireSuccess, Call[] calldata calls) external payable returns (Result[] memory results) {
+        results = new Result[](calls.length);
+        for (uint256 i = 0; i < calls.length; i++) {
+            (results[i].success, results[i].returnData) = calls[i].target.call(calls[i].callData);
+            require(results[i].success || !requireSuccess, "Multicall3: call failed");
+        }
+    }
+
+    function getEthBalance(address account) external view returns (uint256) {
+        return account.balance;
+    }
+}

@@ -1,0 +1,46 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** `asked` before the node hears of a call, `answered` when it has done it and the caller does not know, `relayed` when it does. */
+export type NodeStage = 'asked' | 'answered' | 'relayed'
+
+export interface NodeProxy extends AsyncDisposable {
+  url: string
+  onStage: (stage: NodeStage, method: string) => Promise<unknown> | void
+  /** What the caller is told for the node's result. */
+  alter: (method: string, result: unknown) => unknown
+}
+
+/** Stands between a server and a blockchain node, so that a test can act at each moment of a call. */
+export async function startNodeProxy(nodeUrl: string): Promise<NodeProxy> {
+  const proxy: Pick<NodeProxy, 'onStage' | 'alter'> = { onStage: () => {}, alter: (_, result) => result }
+  const server = createServer((request, response) => {
+    const relay = async (): Promise<void> => {
+      const body = await readText(request)
+      const { method } = JSON.parse(body) as { method: string }
+      await proxy.onStage('asked', method)
+      const headers = { 'content-type': 'application/json' }
+      const answer = (await (await fetch(nodeUrl, { method: 'POST', headers, body })).json()) as { result?: unknown }
+      if (answer.result !== undefined) answer.result = proxy.alter(method, answer.result)
+      await proxy.onStage('answered', method)
+      response.writeHead(200, headers)
+      response.end(JSON.stringify(answer), () => void proxy.onStage('relayed', method))
+    }
+    relay().catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return Object.assign(proxy, {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  })
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}

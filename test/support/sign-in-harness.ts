@@ -1,0 +1,50 @@
+import { KeyEvents } from '../../server/domain/api-keys/key-events.ts'
+import { createIdSource } from '../../server/domain/ids.ts'
+import { AbuseGuard } from '../../server/domain/rate-limits/abuse-guard.ts'
+import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
+import type { ContractWalletVerifier } from '../../server/domain/wallets/sign-in/evm-signature.ts'
+import { SignInService } from '../../server/domain/wallets/sign-in/sign-in-service.ts'
+import type { SingleUseStore } from '../../server/domain/wallets/sign-in/single-use-store.ts'
+import { WalletAccounts } from '../../server/domain/wallets/wallet-accounts.ts'
+import type { WalletAccountSettings } from '../../server/domain/wallets/wallet-account-repository.ts'
+import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
+import { MemorySingleUseStore } from '../../server/store/memory/memory-single-use-store.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { silentLog } from './key-harness.ts'
+import { SERVICE_ORIGIN } from './wallet-signers.ts'
+
+export const CLIENT_ADDRESS = '192.0.2.1'
+
+/** Sign-in without HTTP and database; what the account's row would say is `settings`. */
+export function createSignInHarness(
+  options: { nonces?: SingleUseStore; contractWallets?: ContractWalletVerifier; failuresMax?: number } = {},
+) {
+  const clock = createFakeClock()
+  const pubSub = new MemoryPubSub(silentLog)
+  const events = new KeyEvents({ pubSub })
+  const settings: { current: WalletAccountSettings | undefined; reads: number } = { current: undefined, reads: 0 }
+  const repository = {
+    find: async () => {
+      settings.reads++
+      return settings.current
+    },
+  }
+  const accounts = new WalletAccounts({ repository, events, stakes: { notice: () => {} }, clock })
+  const limits = LimitTable.parse({ abuse: { failures: options.failuresMax ?? 10_000 } }).abuse
+  const abuseGuard = new AbuseGuard({
+    limits,
+    clock,
+    ids: createIdSource(clock),
+    pubSub,
+    refusals: { record: () => {} },
+  })
+  const signIn = new SignInService({
+    origin: SERVICE_ORIGIN,
+    nonces: options.nonces ?? new MemorySingleUseStore(0),
+    accounts,
+    abuseGuard,
+    contractWallets: options.contractWallets ?? null,
+    clock,
+  })
+  return { clock, events, settings, accounts, abuseGuard, signIn }
+}

@@ -1,0 +1,27 @@
+import { setImmediate } from 'node:timers/promises'
+import { type Clock, systemClock } from '../../server/domain/clock.ts'
+import type { PaymentNetwork } from '../../server/domain/payments/payment-network.ts'
+import {
+  createSolanaPayments,
+  type SolanaPaymentSettings,
+} from '../../server/upstream/payments/solana/create-solana-payments.ts'
+import { createRecordingLog } from './recording-log.ts'
+import { SOLANA_FACILITATOR_KEY, SOLANA_MERCHANT_ADDRESS, type SolanaChain, USDC_MINT } from './solana-chain.ts'
+
+/** Payments on the test's Solana chain, without the time between polls. */
+export function createSolanaTestNetwork(
+  chain: SolanaChain,
+  settings: Partial<SolanaPaymentSettings> = {},
+  clock: Clock = systemClock,
+): PaymentNetwork {
+  return createSolanaPayments(
+    {
+      payTo: SOLANA_MERCHANT_ADDRESS,
+      rpcUrl: chain.url,
+      asset: USDC_MINT,
+      facilitator: { kind: 'local', privateKey: SOLANA_FACILITATOR_KEY },
+      ...settings,
+    },
+    { clock, log: createRecordingLog(), wait: () => setImmediate() },
+  )
+}

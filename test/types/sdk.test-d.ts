@@ -1,0 +1,181 @@
+import type { PrivateKeyAccount } from 'viem'
+import { describe, expectTypeOf, test } from 'vitest'
+import type {
+  ApiKey,
+  ApiPromise,
+  ApiResponse,
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatStream,
+  Cost,
+  CreatedApiKey,
+  EmbeddingsResult,
+  ErrorCode,
+  LedgerEntry,
+  Page,
+  Pages,
+  RecordedUsage,
+  RequestRecord,
+  ResponseInfo,
+  RotateApiKeyData,
+  RpcError,
+  RpcOutcome,
+  SluiceClient,
+  TypedDocument,
+  UpdatedApiKey,
+  Wallet,
+} from '../../client/sdk/index.ts'
+import {
+  ApiError,
+  type AuthenticationError,
+  type ConnectionError,
+  type fromViem,
+  RateLimitError,
+  type SluiceError,
+  type TimeoutError,
+} from '../../client/sdk/index.ts'
+import { createOperatorClient } from '../../client/sdk/operator/operator-client.ts'
+import type { toCreatedKey, toListedKey, toUpdatedKey } from '../../rest-facade/api-keys/api-key-response.ts'
+import type { AppRouter } from '../../schema/trpc/router.ts'
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
+
+declare const sluice: SluiceClient
+const request = { model: 'm', messages: [{ role: 'user' as const, content: 'x' }] }
+
+describe('chat', () => {
+  test('gives a completion or a stream, by what was asked for', () => {
+    const { create } = sluice.chat.completions
+    expectTypeOf(create(request)).toEqualTypeOf<ApiPromise<ChatCompletion>>()
+    expectTypeOf(create({ ...request, stream: false })).toEqualTypeOf<ApiPromise<ChatCompletion>>()
+    expectTypeOf(create({ ...request, stream: true })).toEqualTypeOf<ApiPromise<ChatStream>>()
+    const unknown = create({ ...request, stream: Math.random() > 0.5 })
+    expectTypeOf(unknown).toEqualTypeOf<ApiPromise<ChatCompletion> | ApiPromise<ChatStream>>()
+    expectTypeOf<ChatStream>().toExtend<AsyncIterable<ChatCompletionChunk>>()
+  })
+
+  test('refuses a request without a model, and takes fields that it does not know', () => {
+    // @ts-expect-error a model is missing
+    void sluice.chat.completions.create({ messages: [] })
+    void sluice.chat.completions.create({ ...request, some_new_field: 1, reasoning_effort: 'enormous' })
+  })
+})
+
+describe('an answer', () => {
+  test('has its data alone, or with everything beside it', () => {
+    expectTypeOf<Awaited<ApiPromise<ChatCompletion>>>().toEqualTypeOf<ChatCompletion>()
+    expectTypeOf(sluice.models.list().withResponse()).resolves.toExtend<ApiResponse<unknown>>()
+    expectTypeOf<ResponseInfo['cost']>().toEqualTypeOf<Cost | null>()
+    expectTypeOf<Cost['nanoUsd']>().toEqualTypeOf<bigint | null>()
+  })
+
+  test('of embeddings is numbers or text, by the encoding', () => {
+    const floats = sluice.embeddings.create({ model: 'm', input: 'x' })
+    expectTypeOf(floats).resolves.toEqualTypeOf<EmbeddingsResult>()
+    const texts = sluice.embeddings.create({ model: 'm', input: 'x', encoding_format: 'base64' })
+    expectTypeOf(texts).resolves.toEqualTypeOf<EmbeddingsResult<string>>()
+  })
+
+  test('of a node has the type that the caller says, unknown otherwise', () => {
+    expectTypeOf(sluice.rpc.request('n', { method: 'm' })).resolves.toEqualTypeOf<unknown>()
+    expectTypeOf(sluice.rpc.request<string>('n', { method: 'm' })).resolves.toEqualTypeOf<string>()
+    const outcome = {} as RpcOutcome
+    if (outcome.ok) expectTypeOf(outcome.result).toEqualTypeOf<unknown>()
+    else expectTypeOf(outcome.error).toEqualTypeOf<RpcError>()
+  })
+})
+
+describe('lists', () => {
+  test('give their items, page by page where one wants', () => {
+    expectTypeOf(sluice.ledger.list()).toEqualTypeOf<Pages<LedgerEntry>>()
+    expectTypeOf(sluice.requests.list({ skus: ['x'] })).toEqualTypeOf<Pages<RequestRecord>>()
+    expectTypeOf<Pages<number>>().toExtend<AsyncIterable<number>>()
+    expectTypeOf<Page<number>['nextCursor']>().toEqualTypeOf<string | null>()
+  })
+})
+
+describe('GraphQL', () => {
+  test('takes the variables of a typed document and gives its data', () => {
+    const document = {} as TypedDocument<{ name: string }, { id: string }>
+    expectTypeOf(sluice.graphql(document, { id: 'x' })).resolves.toEqualTypeOf<{ name: string }>()
+    // @ts-expect-error the variables are missing
+    void sluice.graphql(document)
+    // @ts-expect-error the id is a text
+    void sluice.graphql(document, { id: 1 })
+    expectTypeOf(sluice.graphql('{ viewer { name } }')).resolves.toEqualTypeOf<unknown>()
+    expectTypeOf(sluice.usageRecorded()).toEqualTypeOf<AsyncIterableIterator<RecordedUsage>>()
+  })
+
+  test('results of mutations are told apart by their type name', () => {
+    const result = {} as RotateApiKeyData['rotateApiKey']
+    if (result.__typename === 'RotateApiKeySuccess') expectTypeOf(result.secret).toEqualTypeOf<string>()
+    else expectTypeOf(result.message).toEqualTypeOf<string>()
+    // @ts-expect-error only a success has a secret
+    void result.secret
+  })
+})
+
+describe('a quote', () => {
+  test('is for exactly one kind of request', () => {
+    void sluice.quote({ image: { model: 'm' } })
+    // @ts-expect-error nothing to quote
+    void sluice.quote({})
+    // @ts-expect-error two requests
+    void sluice.quote({ image: { model: 'm' }, chat: { model: 'm' } })
+  })
+})
+
+describe('wallets', () => {
+  test('are local accounts of viem, or anything that signs', () => {
+    expectTypeOf<PrivateKeyAccount>().toExtend<Parameters<typeof fromViem>[0]>()
+    expectTypeOf<typeof fromViem>().returns.toEqualTypeOf<Wallet>()
+    expectTypeOf<{ address: string; signMessage: (message: string) => Uint8Array }>().toExtend<Wallet>()
+    expectTypeOf<{ address: string }>().not.toExtend<Wallet>()
+  })
+})
+
+describe('periods of analytics', () => {
+  test('are a number of days, or a whole range', () => {
+    void sluice.billing.usageAnalytics({ lookback: '30d' })
+    void sluice.billing.usageAnalytics({ startDate: '2026-01-01', endDate: '2026-01-31' })
+    // @ts-expect-error days end in d
+    void sluice.billing.usageAnalytics({ lookback: '30' })
+    // @ts-expect-error half a range
+    void sluice.billing.usageAnalytics({ startDate: '2026-01-01' })
+  })
+})
+
+describe('errors', () => {
+  test('have one base, and the facts of an answer where there was one', () => {
+    expectTypeOf<RateLimitError>().toExtend<ApiError>()
+    expectTypeOf<AuthenticationError>().toExtend<SluiceError>()
+    expectTypeOf<TimeoutError>().toExtend<ConnectionError>()
+    const thrown: unknown = null
+    if (thrown instanceof RateLimitError) expectTypeOf(thrown.retryAfterSeconds).toEqualTypeOf<number | null>()
+    if (thrown instanceof ApiError) expectTypeOf(thrown.code).toEqualTypeOf<ErrorCode>()
+    expectTypeOf<'SOMETHING_NEW'>().toExtend<ErrorCode>()
+  })
+})
+
+describe('the types of the wire', () => {
+  test('fit what the service really sends', () => {
+    expectTypeOf<ReturnType<typeof toCreatedKey>>().toExtend<CreatedApiKey>()
+    expectTypeOf<ReturnType<typeof toUpdatedKey>>().toExtend<UpdatedApiKey>()
+    expectTypeOf<ReturnType<typeof toListedKey>>().toExtend<ApiKey>()
+  })
+
+  test("of the operator surface are the router's own", () => {
+    const operator = createOperatorClient<AppRouter>({ baseUrl: '', operatorToken: '' })
+    type Inputs = inferRouterInputs<AppRouter>['accounts']
+    type Outputs = inferRouterOutputs<AppRouter>['accounts']
+    expectTypeOf(operator.accounts.create.mutate).parameter(0).toEqualTypeOf<Inputs['create']>()
+    expectTypeOf(operator.accounts.create.mutate).returns.resolves.toEqualTypeOf<Outputs['create']>()
+    expectTypeOf(operator.accounts.list.query).returns.resolves.toEqualTypeOf<Outputs['list']>()
+    void operator.accounts.list.query()
+    // @ts-expect-error a query is no mutation
+    void operator.accounts.list.mutate
+    // @ts-expect-error there is no such procedure
+    void operator.accounts.nothing
+    // @ts-expect-error the input is missing
+    void operator.accounts.get.query()
+  })
+})
