@@ -126,10 +126,9 @@ describe('an event stream', () => {
     const events = readEventStream(await openStream(secret))
     await events.next()
     await harness.keys.apiKeys.revoke(account.accountId, id)
-    const rest = await last(events)
-    expect(rest.map(({ event }) => event)).toEqual(['next', 'complete'])
-    expect(rest[0]?.data.errors).toMatchObject([
-      { message: 'API key revoked', extensions: { code: 'UNAUTHENTICATED' } },
+    expect((await last(events)).slice(-2)).toMatchObject([
+      { event: 'next', data: { errors: [{ message: 'API key revoked', extensions: { code: 'UNAUTHENTICATED' } }] } },
+      { event: 'complete' },
     ])
   })
 
@@ -140,7 +139,11 @@ describe('an event stream', () => {
     await events.next()
     harness.clock.advance(5_000)
     await vi.advanceTimersByTimeAsync(5_000)
-    expect((await last(events))[0]?.data.errors).toMatchObject([{ message: 'API key expired' }])
+    // A balance that was read again may come before the end.
+    expect((await last(events)).slice(-2)).toMatchObject([
+      { event: 'next', data: { errors: [{ message: 'API key expired' }] } },
+      { event: 'complete' },
+    ])
   })
 
   it('is refused as the eleventh of its key, and served once another has ended', async () => {
