@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { Catalogue } from '../domain/inference/catalogue.ts'
 import { ChatService } from '../domain/inference/chat-service.ts'
-import { ConsecutiveFailuresBreaker } from '../domain/inference/consecutive-failures-breaker.ts'
 import { EmbeddingService } from '../domain/inference/embedding-service.ts'
 import { ServiceParameterReader } from '../domain/inference/chat/service-parameters.ts'
 import { ProviderRouter } from '../domain/inference/provider-router.ts'
@@ -9,6 +8,7 @@ import { QuoteService } from '../domain/inference/quote-service.ts'
 import { TokenCounter } from '../domain/inference/token-counter.ts'
 import type { Metering } from '../domain/metering/metered-request.ts'
 import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
+import { createCircuitBreaker } from '../upstream/inference/circuit-breaker.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 export interface InferenceParts extends Pick<Infrastructure, 'clock' | 'log' | 'providers'> {
@@ -23,12 +23,7 @@ export function createInferenceServices(config: Config, parts: InferenceParts) {
   const { clock, log, providers, metering, ratePlans } = parts
   const serviceName = config.service.name
   const catalogue = new Catalogue({ models: config.models, compatibility: config.compatibility, serviceName, clock })
-  const providerRouter = new ProviderRouter({
-    providers,
-    createBreaker: () => new ConsecutiveFailuresBreaker(clock),
-    clock,
-    log,
-  })
+  const providerRouter = new ProviderRouter({ providers, createBreaker: createCircuitBreaker, clock, log })
   // Its encoding takes 58 MB and a tenth of a second, so it is loaded by the first request that counts tokens.
   const counter = new TokenCounter()
   const common = { catalogue, counter, ratePlans, router: providerRouter, metering, clock, log, serviceName }

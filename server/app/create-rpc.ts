@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
-import { ConsecutiveFailuresBreaker } from '../domain/inference/consecutive-failures-breaker.ts'
 import type { Log } from '../domain/log.ts'
 import type { Metering } from '../domain/metering/metered-request.ts'
 import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
@@ -14,6 +13,7 @@ import { ReadCoalescer } from '../domain/rpc/read-coalescer.ts'
 import type { RpcNode } from '../domain/rpc/rpc-node.ts'
 import { NodeSender, type SingleSender } from '../domain/rpc/single-sender.ts'
 import { RpcService } from '../domain/rpc/rpc-service.ts'
+import { createCircuitBreaker } from '../upstream/inference/circuit-breaker.ts'
 import { createRpcNodes } from '../upstream/rpc/rpc-node-client.ts'
 
 export interface RpcParts {
@@ -28,7 +28,7 @@ export function createRpcService(config: Config, { clock, log, metering, ratePla
   const { rpc } = config
   const nodes = createRpcNodes({ ...(rpc.publicNodes ? listPublicNodes(rpc.extraFamily) : {}), ...rpc.networks })
   const networks = new Map([...createNetworkTable(rpc.extraFamily)].filter(([slug]) => nodes.has(slug)))
-  const router = new NodeRouter({ nodes, createBreaker: () => new ConsecutiveFailuresBreaker(clock), clock, log })
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const inspector = new NodeInspector({ networks, nodes, configured: new Set(Object.keys(rpc.networks)), router, log })
   const service = new RpcService({
     metering,

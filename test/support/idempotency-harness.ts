@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely'
 import { proxyRpcRoute } from '../../rest-facade/rpc/proxy-rpc.ts'
 import type { Database } from '../../server/db/schema.ts'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
-import { ConsecutiveFailuresBreaker } from '../../server/domain/inference/consecutive-failures-breaker.ts'
 import type { Clock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { BodyVault } from '../../server/domain/idempotency/body-vault.ts'
@@ -16,6 +15,7 @@ import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
 import { NodeRouter } from '../../server/domain/rpc/node-router.ts'
 import { RpcService } from '../../server/domain/rpc/rpc-service.ts'
 import { NodeSender } from '../../server/domain/rpc/single-sender.ts'
+import { createCircuitBreaker } from '../../server/upstream/inference/circuit-breaker.ts'
 import { createRpcNodes } from '../../server/upstream/rpc/rpc-node-client.ts'
 import { createMoneyHarness } from './money-harness.ts'
 import { createRecordingLog } from './recording-log.ts'
@@ -44,7 +44,7 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
   const log = createRecordingLog()
   const halt = createHalt(options.stopAfter)
   const nodes = createRpcNodes({ 'ethereum-mainnet': { upstreams: [{ url: nodeUrl }] } })
-  const router = new NodeRouter({ nodes, createBreaker: () => new ConsecutiveFailuresBreaker(clock), clock, log })
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const ratePlans = new RatePlans(LimitTable.parse({}))
   const rpc = new RpcService({
     metering: haltingMetering(money.metering, halt.pass),

@@ -1,5 +1,4 @@
 import type { RequestContext } from '../../server/domain/auth/caller.ts'
-import { ConsecutiveFailuresBreaker } from '../../server/domain/inference/consecutive-failures-breaker.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { MethodTable } from '../../server/domain/rpc/method-table.ts'
 import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
@@ -9,6 +8,7 @@ import { NodeSender, type SingleSender } from '../../server/domain/rpc/single-se
 import { type RpcResponse, RpcService } from '../../server/domain/rpc/rpc-service.ts'
 import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
 import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
+import { createCircuitBreaker } from '../../server/upstream/inference/circuit-breaker.ts'
 import { createRpcNodes, type NetworkNodes } from '../../server/upstream/rpc/rpc-node-client.ts'
 import { keyCaller } from './callers.ts'
 import { readText } from './drain.ts'
@@ -35,7 +35,7 @@ export function createRpcHarness(
   const metering = createFakeMetering(balanceNanoUsd)
   const log = createRecordingLog()
   const nodes = createRpcNodes(networks)
-  const router = new NodeRouter({ nodes, createBreaker: () => new ConsecutiveFailuresBreaker(clock), clock, log })
+  const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const service = new RpcService({
     metering,
     ratePlans: new RatePlans(LimitTable.parse({})),

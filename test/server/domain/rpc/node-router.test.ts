@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../../server/domain/clock.ts'
-import { ConsecutiveFailuresBreaker } from '../../../../server/domain/inference/consecutive-failures-breaker.ts'
 import { NodeRouter } from '../../../../server/domain/rpc/node-router.ts'
 import type { NodeAnswer, RpcNode } from '../../../../server/domain/rpc/rpc-node.ts'
+import { createCircuitBreaker } from '../../../../server/upstream/inference/circuit-breaker.ts'
 import { readText } from '../../../support/drain.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
 
@@ -35,7 +35,7 @@ function routerOf(...nodes: RpcNode[]) {
   const log = createRecordingLog()
   const router = new NodeRouter({
     nodes: new Map([['net', nodes]]),
-    createBreaker: () => new ConsecutiveFailuresBreaker(systemClock),
+    createBreaker: createCircuitBreaker,
     clock: systemClock,
     log,
   })
