@@ -8,6 +8,7 @@ const { createApp } = await import('./app/create-app.ts')
 const { createFirstAccount } = await import('./app/first-start.ts')
 const { describeStartFailure } = await import('./app/start-failure.ts')
 const { loadConfig } = await import('./config/config.ts')
+const { stopOnSignals } = await import('./app/stop-on-signals.ts')
 
 try {
   const config = await loadConfig()
@@ -18,19 +19,7 @@ try {
     if (adminKey !== undefined)
       console.log(`admin key: ${adminKey}\n(shown once; it belongs to an account with 25 USD of sandbox credit)`)
   }
-  const stop = (): void => {
-    // A second signal means that somebody does not want to wait.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-    app.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        app.services.log.error('shutdown failed', { error })
-        process.exit(1)
-      },
-    )
-  }
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
+  stopOnSignals(() => app.close(), app.services.log)
 } catch (error) {
   console.error(describeStartFailure(error))
   process.exit(1)

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { endWithWorker } from './end-with-worker.ts'
 
 export interface AnvilNode extends AsyncDisposable {
   url: string
@@ -19,7 +21,8 @@ export async function startAnvil({
   const clock = startsAt === undefined ? [] : ['--timestamp', String(startsAt.getTime() / 1_000)]
   const options = ['--port', '0', '--chain-id', String(chainId), ...clock]
   const child = spawn(binary, options, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const forget = endWithWorker(() => child.kill('SIGKILL'))
+  const exited = once(child, 'close').then(forget)
   const close = async (): Promise<void> => {
     child.kill()
     await exited

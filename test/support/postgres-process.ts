@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { endWithWorker } from './end-with-worker.ts'
 
 const run = promisify(execFile)
 
@@ -55,15 +56,13 @@ export async function startPostgresProcess(
   await writeFile(join(data, 'postgresql.auto.conf'), lines.join(''))
   await start()
 
-  // A test run that is aborted must not leave a cluster behind.
-  const stopWithParent = (): void => void execFileSync(stop.file, stop.args, { cwd: folder, stdio: 'ignore' })
-  process.once('exit', stopWithParent)
+  const forget = endWithWorker(() => void execFileSync(stop.file, stop.args, { cwd: folder, stdio: 'ignore' }))
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     start,
     stopImmediately: () => exec(stop),
     [Symbol.asyncDispose]: async () => {
-      process.off('exit', stopWithParent)
+      forget()
       if (existsSync(join(data, 'postmaster.pid'))) await exec(stop)
       await rm(folder, { recursive: true, force: true })
     },

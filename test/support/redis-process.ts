@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { createClient } from 'redis'
+import { endWithWorker } from './end-with-worker.ts'
 
 /** A Redis server of this test alone, which it may kill. */
 export interface RedisProcess extends AsyncDisposable {
@@ -44,6 +45,10 @@ async function start(port: number): Promise<ChildProcess | null> {
   const child = spawn('redis-server', options, { stdio: 'ignore' })
   const started = await Promise.race([once(child, 'spawn').then(() => true), once(child, 'error').then(() => false)])
   if (!started) return null
+  child.once(
+    'exit',
+    endWithWorker(() => child.kill('SIGKILL')),
+  )
   await untilAnswering(`redis://127.0.0.1:${port}`)
   return child
 }

@@ -4,8 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endWithWorker } from './end-with-worker.ts'
 
-const MAIN = join(import.meta.dirname, '../../server/main.ts')
+const ROOT = join(import.meta.dirname, '../..')
+const MAIN = join(ROOT, 'server/main.ts')
 const OPERATOR_TOKEN = 'operator-token-for-processes'
 const START_TIMEOUT_MS = 60_000
 const POLL_MS = 20
@@ -17,6 +19,8 @@ export interface ServerProcessOptions {
   /** Sections of the configuration file. */
   config: Record<string, unknown>
   dataDir?: string
+  /** Started as the README says, so that npm and a shell may stand before the server; signals go to npm. */
+  throughNpm?: boolean
 }
 
 export interface ProcessExit {
@@ -24,7 +28,7 @@ export interface ProcessExit {
   signal: NodeJS.Signals | null
 }
 
-/** The real server, as `npm start` runs it, in a process that a test may kill. */
+/** The real server in a process that a test may kill. */
 export interface ServerProcess extends AsyncDisposable {
   url: string
   pid: number
@@ -35,6 +39,8 @@ export interface ServerProcess extends AsyncDisposable {
   exited: Promise<ProcessExit>
   /** SIGKILL; the signal is sent before the promise is returned. */
   kill(): Promise<void>
+  /** To the process that was started, or, through npm, to all of its group, as a terminal does on Ctrl+C. */
+  signal(signal: NodeJS.Signals, to?: 'process' | 'group'): void
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>
   /** The operator's way to an account; the answer has its ADMIN key. */
@@ -57,7 +63,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
       pid: running.child.pid ?? 0,
       createAccount: (grantUsd) => createAccount(url, grantUsd),
       stop: async () => {
-        running.child.kill('SIGTERM')
+        running.signal('SIGTERM')
         return (await running.exited).code
       },
       [Symbol.asyncDispose]: running.kill,
@@ -77,15 +83,20 @@ export async function runServerToExit(options: ServerProcessOptions): Promise<{ 
   return { code, output: running.output() }
 }
 
-interface RunningChild extends Pick<ServerProcess, 'output' | 'printed' | 'exited' | 'kill'> {
+interface RunningChild extends Pick<ServerProcess, 'output' | 'printed' | 'exited' | 'kill' | 'signal'> {
   child: ChildProcess
 }
 
-async function spawnServer({ databaseUrl, redisUrl, config, dataDir }: ServerProcessOptions): Promise<RunningChild> {
+async function spawnServer(options: ServerProcessOptions): Promise<RunningChild> {
+  const { databaseUrl, redisUrl, config, dataDir, throughNpm = false } = options
   const folder = await mkdtemp(join(tmpdir(), 'sluice-process-'))
   const configPath = join(folder, 'sluice.json')
   await writeFile(configPath, JSON.stringify(config))
-  const child = spawn(process.execPath, [MAIN], {
+  const [command, args] = throughNpm ? ['npm', ['start']] : [process.execPath, [MAIN]]
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    // A group of its own, so that a signal can reach whatever stands before the server as well.
+    detached: throughNpm,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
@@ -104,16 +115,16 @@ async function spawnServer({ databaseUrl, redisUrl, config, dataDir }: ServerPro
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
-  // A test run that is aborted must not leave servers behind.
-  const killWithParent = (): void => void child.kill('SIGKILL')
-  process.once('exit', killWithParent)
+  const signal: RunningChild['signal'] = (name, to = 'process') =>
+    signalProcess(child, name, { group: throughNpm && to === 'group' })
+  const forget = endWithWorker(() => signal('SIGKILL', 'group'))
   const exited = once(child, 'close').then(async ([code, signal]): Promise<ProcessExit> => {
-    process.off('exit', killWithParent)
+    forget()
     await rm(folder, { recursive: true, force: true })
     return { code, signal }
   })
   const kill = async (): Promise<void> => {
-    child.kill('SIGKILL')
+    signal('SIGKILL', 'group')
     await exited
   }
   const printed = async (pattern: RegExp): Promise<string | undefined> => {
@@ -123,7 +134,17 @@ async function spawnServer({ databaseUrl, redisUrl, config, dataDir }: ServerPro
       await sleep(POLL_MS)
     }
   }
-  return { child, output: () => output, printed, exited, kill }
+  return { child, output: () => output, printed, exited, kill, signal }
+}
+
+function signalProcess({ pid }: ChildProcess, signal: NodeJS.Signals, { group }: { group: boolean }): void {
+  if (pid === undefined) return
+  try {
+    process.kill(group ? -pid : pid, signal)
+  } catch (error) {
+    // It has ended already.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 async function untilReady({ printed }: RunningChild): Promise<string> {
