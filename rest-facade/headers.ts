@@ -16,7 +16,7 @@ export function setMeteringHeaders(exchange: Exchange, metered: MeteredRequest):
 }
 
 /** What a wallet has left: USD with six decimals, rounded down. Nothing for keys. */
-export function setBalanceRemaining(exchange: Exchange, usdNano: bigint): void {
+function setBalanceRemaining(exchange: Exchange, usdNano: bigint): void {
   if (exchange.caller?.kind !== 'wallet') return
   exchange.setHeader('X-Balance-Remaining', formatUsdFixed(usdNano - (usdNano % 1_000n), 6))
 }
@@ -38,11 +38,13 @@ export function setRateLimitHeaders(
   exchange.setHeader('x-ratelimit-reset-tokens', Math.ceil(waitMs / 1_000))
 }
 
+/** The balances as they stand, on answers that charge nothing. An account that never had a currency has none of it. */
 export function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): void {
-  for (const { currency, balanceNanoUsd } of balances) {
-    setBalance(exchange, currency, balanceNanoUsd)
-    if (currency === 'usd') setBalanceRemaining(exchange, balanceNanoUsd)
-  }
+  const nanoOf = (wanted: Balance['currency']): bigint =>
+    balances.find(({ currency }) => currency === wanted)?.balanceNanoUsd ?? 0n
+  setBalance(exchange, 'usd', nanoOf('usd'))
+  setBalance(exchange, 'diem', nanoOf('diem'))
+  setBalanceRemaining(exchange, nanoOf('usd'))
 }
 
 function setBalance(exchange: Exchange, currency: 'usd' | 'diem', balanceNanoUsd: bigint): void {

@@ -1,7 +1,7 @@
 import { toUsdNumber } from '../../server/domain/money.ts'
 import { TOP_UP_MIN_ATOMIC, TOP_UP_SUGGESTED_ATOMIC } from '../../server/domain/payments/payment-options.ts'
 import { requireWallet } from '../credentials.ts'
-import { setBalanceRemaining, setRateLimitHeaders } from '../headers.ts'
+import { setBalanceHeaders, setRateLimitHeaders } from '../headers.ts'
 import type { Route } from '../route.ts'
 import { atomicToUsdNumber } from './usd.ts'
 
@@ -15,8 +15,8 @@ export const getWalletBalanceRoute: Route = {
     const caller = requireWallet(exchange.requireCaller())
     walletStatements.assertOwn(caller, exchange.param('walletAddress'))
     setRateLimitHeaders(exchange, await rateLimits.admit(ratePlans.planForWalletRead(caller, 'balance')))
-    const { walletAddress, usdNano, diemNano, canConsume } = await walletStatements.balance(caller)
-    setBalanceRemaining(exchange, usdNano)
+    const { walletAddress, balances, usdNano, diemNano, canConsume } = await walletStatements.balance(caller)
+    setBalanceHeaders(exchange, balances)
     exchange.json(200, {
       success: true,
       data: {

@@ -3,7 +3,7 @@ import { parseInput } from '../../server/domain/validation.ts'
 import { TransactionPage } from '../../server/domain/wallets/inputs.ts'
 import type { WalletTransaction } from '../../server/domain/wallets/wallet-statements.ts'
 import { requireWallet } from '../credentials.ts'
-import { setBalanceRemaining, setRateLimitHeaders } from '../headers.ts'
+import { setBalanceHeaders, setRateLimitHeaders } from '../headers.ts'
 import type { Route } from '../route.ts'
 
 export const listWalletTransactionsRoute: Route = {
@@ -18,9 +18,9 @@ export const listWalletTransactionsRoute: Route = {
     walletStatements.assertOwn(caller, exchange.param('walletAddress'))
     const page = parseInput(TransactionPage, exchange.query)
     setRateLimitHeaders(exchange, await rateLimits.admit(ratePlans.planForWalletRead(caller, 'transactions')))
-    const { usdNano, walletAddress } = await walletStatements.balance(caller)
+    const { walletAddress, balances, usdNano } = await walletStatements.balance(caller)
     const { transactions, hasMore } = await walletStatements.transactions(caller, page)
-    setBalanceRemaining(exchange, usdNano)
+    setBalanceHeaders(exchange, balances)
     exchange.json(200, {
       success: true,
       data: {

@@ -160,6 +160,9 @@ describe('a wallet that is short of money', () => {
     const response = await shortOf(balanceNanoUsd)
     expect(response.status).toBe(402)
     expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-balance-remaining')).toBe(balanceNanoUsd === null ? '0.000000' : '0.099999')
+    expect(response.headers.get('x-service-balance-usd')).toBe(String(currentBalanceUsd))
+    expect(response.headers.get('x-service-balance-diem')).toBe('0')
     expect(decodePaymentRequiredHeader(response.headers.get('payment-required') ?? '').accepts).toHaveLength(1)
     expect(await json(response)).toMatchObject({
       error: 'Payment required',
@@ -213,6 +216,8 @@ describe('what a wallet reads of itself', () => {
       },
     })
     expect(response.headers.get('x-ratelimit-limit-requests')).toBe('30')
+    expect(response.headers.get('x-service-balance-usd')).toBe('0')
+    expect(response.headers.get('x-balance-remaining')).toBe('0.000000')
     const transactions = await app.call(signer, `/x402/transactions/${signer.address}`)
     expect(await json(transactions)).toMatchObject({ data: { transactions: [], pagination: { hasMore: false } } })
   })
@@ -242,10 +247,19 @@ describe('what a wallet reads of itself', () => {
     expect((await app.call(signer, `/x402/transactions/${signer.address}?${query}`)).status).toBe(400)
   })
 
-  test('another wallet is none of its business', async () => {
-    const response = await app.call(viemSigner(), `/x402/balance/${viemSigner().address}`)
-    expect(response.status).toBe(403)
-    expect(await json(response)).toMatchObject({ code: 'X402_WALLET_MISMATCH' })
+  test('another wallet is none of its business, and whether it has an account is not told', async () => {
+    const signer = viemSigner()
+    const { signer: known } = await app.createWallet(1_000_000_000n)
+    for (const { address } of [known, viemSigner(), naclSigner()]) {
+      for (const path of ['balance', 'transactions']) {
+        const response = await app.call(signer, `/x402/${path}/${address}`)
+        expect(response.status).toBe(403)
+        expect(await json(response)).toEqual({
+          error: `The request was signed by another wallet, ${signer.address.toLowerCase()}`,
+          code: 'X402_WALLET_MISMATCH',
+        })
+      }
+    }
     expect((await app.call(viemSigner(), '/x402/balance/nonsense')).status).toBe(400)
   })
 
