@@ -20,6 +20,7 @@ export class CredentialWatch {
   readonly #watched: WatchedCredential
   readonly #stopListening: (() => void)[]
   #timer: NodeJS.Timeout | undefined
+  #checks = 0
   #over = false
 
   constructor(watched: WatchedCredential) {
@@ -48,6 +49,7 @@ export class CredentialWatch {
 
   async #check(): Promise<void> {
     const { identity, services } = this.#watched
+    const check = ++this.#checks
     let endsAt: Date | null = null
     try {
       endsAt = await identity.check()
@@ -55,7 +57,8 @@ export class CredentialWatch {
       if (error instanceof DomainError && ENDING_CODES.has(error.code)) return this.#end(error.message)
       services.log.warn('the credential of an open connection could not be checked', { error })
     }
-    if (!this.#over) this.#checkAgain(endsAt)
+    // What a later check has seen is newer, even where it was answered sooner.
+    if (!this.#over && check === this.#checks) this.#checkAgain(endsAt)
   }
 
   #checkAgain(endsAt: Date | null): void {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../log.ts'
 import type { AccountChanges } from './account-changes.ts'
 import type { AccountBalances } from './ledger.ts'
@@ -39,11 +40,12 @@ export class BalanceFeed {
   }
 
   /**
-   * The account's balances: the current ones at once, then again whenever they changed. A slow reader skips to the
-   * newest value. Ends when `signal` aborts.
+   * The account's balances: the current ones at once, then again whenever they changed, never the same twice in a row. A
+   * slow reader skips to the newest value. Ends when `signal` aborts.
    */
   async *watch(accountId: string, signal: AbortSignal): AsyncGenerator<AccountBalances, void> {
     let newest: AccountBalances | undefined
+    let last: AccountBalances | undefined
     let wake: () => void = () => {}
     const watcher: Watcher = (balances) => {
       newest = balances
@@ -59,7 +61,10 @@ export class BalanceFeed {
         if (newest === undefined) await new Promise<void>((resolve) => (wake = resolve))
         const value: AccountBalances | undefined = newest
         newest = undefined
-        if (value !== undefined && !signal.aborted) yield value
+        // A commit from before the first reading may be heard of only after it.
+        if (value === undefined || signal.aborted || isDeepStrictEqual(value, last)) continue
+        last = value
+        yield value
       }
     } finally {
       signal.removeEventListener('abort', stop)
