@@ -1,9 +1,10 @@
 import { createClient } from 'graphql-ws'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { App } from '../../server/app/create-app.ts'
 import { startTestApp, type TestAccount, type TestApp } from '../support/app.ts'
 import { hasEngine } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 
 const redisUrl = inject('redisUrl')
 
@@ -44,7 +45,7 @@ describe.runIf(redisUrl !== null && hasEngine('postgres'))('two processes on one
   test('share the windows, and follow a limit that an operator sets', async () => {
     expect((await chat(twin.url)).headers.get('x-ratelimit-limit-requests')).toBe('500')
     await limitTo(4)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const limits = await twin.services.auth.authenticateKey(account.adminKey)
       expect(limits.limitOverrides?.account).toEqual({ text: { XS: { requestsPerMinute: 4 } } })
     })
@@ -58,7 +59,7 @@ describe.runIf(redisUrl !== null && hasEngine('postgres'))('two processes on one
     )
     expect(new Set(failed)).toEqual(new Set([404]))
     // The last failure is told within milliseconds; then both count 20.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await statusesOf([first.url], 'no-such-model')).toEqual([429])
     })
     expect(await statusesOf([first.url, twin.url])).toEqual([429, 429])
@@ -78,7 +79,7 @@ describe.runIf(redisUrl !== null && hasEngine('postgres'))('two processes on one
     void events.next().then(({ value }) => (arrived = value?.data?.rateLimitExceeded))
     await limitTo(1)
     // What was refused before the subscription stood is not delivered, so it goes on until something is.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await chat(first.url)
       expect(arrived).toEqual({ count: expect.any(Number), newest: { subject: 'test-model', type: 'RPM' } })
     })

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { App } from '../../server/app/create-app.ts'
 import { startTestApp, type TestAccount, type TestApp } from '../support/app.ts'
+import { eventually } from '../support/eventually.ts'
 import { createFakeClock } from '../support/fake-clock.ts'
 import { type RpcNodeServer, startRpcNode } from '../support/rpc-node.ts'
 
@@ -30,7 +31,7 @@ beforeAll(async () => {
   })
   twin = await server.startTwin()
   // Each process asks each node for its chain, and must not take the faults that are meant for callers.
-  await vi.waitFor(() => expect(node.calls).toHaveLength(4))
+  await eventually(() => expect(node.calls).toHaveLength(4))
 })
 afterAll(async () => {
   await twin.close()

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { codes, type GraphqlHarness, type GraphqlTestAccount, startGraphqlHarness } from '../support/graphql-harness.ts'
 import { GraphqlSocket } from '../support/graphql-socket.ts'
 
@@ -129,7 +130,7 @@ describe('rateLimitExceeded', () => {
     let message: unknown
     void socket.next().then((arrived) => (message = arrived))
     // What was refused before the subscription stood is not delivered, so it goes on until something is.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await refuse(account.inferenceKey, 40)
       expect(message).toMatchObject({
         type: 'next',

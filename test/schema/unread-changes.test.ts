@@ -4,6 +4,7 @@ import { RequestRepository } from '../../server/domain/requests/request-reposito
 import { startTestApp } from '../support/app.ts'
 import { type Json, readEventStream } from '../support/event-stream.ts'
 import { send } from '../chaos/request.ts'
+import { eventually } from '../support/eventually.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -30,7 +31,7 @@ test('a change that the database could not be asked about reaches its watchers w
   const settled = vi.spyOn(RequestRepository.prototype, 'listSettled').mockRejectedValueOnce(lost)
   const balances = vi.spyOn(LedgerRepository.prototype, 'balancesOf').mockRejectedValue(lost)
   expect((await send('chat', { url: server.url, key: adminKey })).complete).toBe(true)
-  await vi.waitFor(() => expect(balances).toHaveBeenCalled())
+  await eventually(() => expect(balances).toHaveBeenCalled())
   balances.mockRestore()
 
   expect((await nextUsage()).usageRecorded.requests).toHaveLength(1)

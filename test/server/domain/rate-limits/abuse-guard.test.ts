@@ -1,9 +1,10 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { AbuseGuard } from '../../../../server/domain/rate-limits/abuse-guard.ts'
 import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
 import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
 import { createIdSource } from '../../../../server/domain/ids.ts'
 import type { RefusedRequest } from '../../../../server/domain/rate-limits/refusal.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
 
@@ -82,14 +83,14 @@ it('counts the failures of all processes together, until it is closed', async ()
   for (let count = 0; count < 10; count += 1) other.recordFailure('key:a')
   fail('key:a', 11)
   expect(isBlocked('key:a')).toBe(false)
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(isBlocked('key:a')).toBe(true)
     expect(() => other.assertNotBlocked('key:a')).toThrow('Too many failed requests')
   })
   await other.close()
   pubSub.publish('failed-requests', 'not json')
   fail('key:b', 21)
-  await vi.waitFor(() => expect(isBlocked('key:b')).toBe(true))
+  await eventually(() => expect(isBlocked('key:b')).toBe(true))
   expect(() => other.assertNotBlocked('key:b')).not.toThrow()
 })
 
@@ -110,7 +111,7 @@ it("logs what a block refuses under the caller's account, in every process", asy
   const caller = { accountId: 'account-1', keyId: 'key-1', tier: 'partner' } as const
   for (let count = 0; count < 21; count += 1) guard.recordFailure('key:key-1', caller)
   expect(() => guard.assertNotBlocked('key:key-1')).toThrow()
-  await vi.waitFor(() => expect(() => other.assertNotBlocked('key:key-1')).toThrow())
+  await eventually(() => expect(() => other.assertNotBlocked('key:key-1')).toThrow())
   const refusal = {
     accountId: 'account-1',
     apiKeyId: 'key-1',

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { SetLimitsInput } from '../../../../server/domain/rate-limits/inputs.ts'
 import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
 import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { createKeyHarness, type KeyHarness, keySettings, silentLog } from '../../../support/key-harness.ts'
 
 const MODEL = { id: 'model', tier: 'M' } as const
@@ -31,13 +32,13 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('limits that an operator sets 
     expect((await planOf(twin, adminKey)).requests.limit).toBe(50)
     await keys.limitOverrides.set({ accountId, limits: { text: { M: { requestsPerMinute: 5 } } } })
     expect((await planOf(keys, adminKey)).requests.limit).toBe(5)
-    await vi.waitFor(async () => expect((await planOf(twin, adminKey)).requests.limit).toBe(5))
+    await eventually(async () => expect((await planOf(twin, adminKey)).requests.limit).toBe(5))
     const lookups = twin.lookups.length
     for (let count = 0; count < 10; count++) await planOf(twin, adminKey)
     expect(twin.lookups.length).toBe(lookups)
     await keys.limitOverrides.clear({ accountId })
     expect((await planOf(keys, adminKey)).requests.limit).toBe(50)
-    await vi.waitFor(async () => expect((await planOf(twin, adminKey)).requests.limit).toBe(50))
+    await eventually(async () => expect((await planOf(twin, adminKey)).requests.limit).toBe(50))
   })
 
   it('of a key are its own, beside those of its account', async () => {

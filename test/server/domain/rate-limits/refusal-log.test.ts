@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createIdSource } from '../../../../server/domain/ids.ts'
 import { type RefusalEvent, RefusalFeed } from '../../../../server/domain/rate-limits/refusal-feed.ts'
 import { RefusalLog, type RefusalLogDeps } from '../../../../server/domain/rate-limits/refusal-log.ts'
@@ -7,6 +7,7 @@ import type { Refusal, RefusedRequest } from '../../../../server/domain/rate-lim
 import type { PubSub } from '../../../../server/domain/pub-sub.ts'
 import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
 import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
 
@@ -172,7 +173,7 @@ describe('watchers', () => {
     for (let index = 0; index < 500; index++) one.refusals.record(refused('account-1'))
     one.refusals.record(refused('account-1', 'other'))
     one.refusals.record(refused('account-2'))
-    await vi.waitFor(() => expect(events).toHaveLength(2))
+    await eventually(() => expect(events).toHaveLength(2))
     expect(events.map(({ accountId, subject, count }) => [accountId, subject, count])).toEqual([
       ['account-1', 'model', 500],
       ['account-1', 'other', 1],
