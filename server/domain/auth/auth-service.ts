@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache'
 import type { ApiKeyRepository } from '../api-keys/api-key-repository.ts'
 import { hashApiKeySecret, parseApiKeySecret } from '../api-keys/api-key-secret.ts'
 import type { KeyEvent, KeyEvents } from '../api-keys/key-events.ts'
 import type { LastUsedRecorder } from '../api-keys/last-used-recorder.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
+import { RecentCache } from '../recent-cache.ts'
 import type { Caller, KeyCaller } from './caller.ts'
 
 /** How long a missed message between processes can keep a revoked key alive. */
@@ -37,10 +37,10 @@ export interface AuthServiceDependencies {
  */
 export class AuthService {
   readonly #deps: AuthServiceDependencies
-  readonly #known = new LRUCache<string, Lookup>({ max: CACHED_KEYS_MAX })
+  readonly #known = new RecentCache<Lookup>({ entriesMax: CACHED_KEYS_MAX })
   /** Apart from the known keys, so that guesses cannot push those out. */
-  readonly #unknown = new LRUCache<string, Lookup>({ max: CACHED_UNKNOWN_KEYS_MAX })
-  readonly #hashes = new LRUCache<string, string>({ max: REMEMBERED_HASHES_MAX })
+  readonly #unknown = new RecentCache<Lookup>({ entriesMax: CACHED_UNKNOWN_KEYS_MAX })
+  readonly #hashes = new RecentCache<string>({ entriesMax: REMEMBERED_HASHES_MAX })
   readonly #loading = new Map<string, Promise<Lookup>>()
   readonly #revocationListeners = new Map<string, Set<KeyListener>>()
   readonly #changeListeners = new Map<string, Set<KeyListener>>()

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { RecentCache } from '../recent-cache.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** Above this much text, counting would hold up everybody else's requests. */
@@ -27,7 +27,7 @@ export class TokenCounter {
   #countTokens: CountTokens | undefined
   #loading: Promise<void> | undefined
   /** By digest, so that no prompt stays in memory. A chat sends its earlier turns again with each new one. */
-  readonly #remembered = new LRUCache<string, number>({ max: REMEMBERED_COUNTS_MAX })
+  readonly #remembered = new RecentCache<number>({ entriesMax: REMEMBERED_COUNTS_MAX })
 
   /** Loads the encoding, once. Its 80 ms belong at the start of the process; counting before is estimating. */
   load(): Promise<void> {

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { type Clock, utcDay, utcMidnight } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
 import type { Hold } from '../metering/hold.ts'
+import { RecentCache } from '../recent-cache.ts'
 import type { LedgerRepository, LedgerTransaction, LockedBalance } from './ledger-repository.ts'
 
 const ACCOUNTS_REMEMBERED_MAX = 100_000
@@ -16,7 +16,7 @@ export class DiemAllowance {
   readonly #clock: Clock
   readonly #ids: IdSource
   /** Accounts whose current day is known to be posted: one database look a day and process. */
-  readonly #postedDay = new LRUCache<string, string>({ max: ACCOUNTS_REMEMBERED_MAX })
+  readonly #postedDay = new RecentCache<string>({ entriesMax: ACCOUNTS_REMEMBERED_MAX })
 
   readonly #looks = new Map<string, Promise<void>>()
 

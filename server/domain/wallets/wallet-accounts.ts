@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import type { KeyEvents } from '../api-keys/key-events.ts'
 import type { WalletCaller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
+import { RecentCache } from '../recent-cache.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 import type { WalletAccountRepository, WalletAccountSettings } from './wallet-account-repository.ts'
 import type { WalletAddress } from './wallet-address.ts'
@@ -32,7 +32,7 @@ export interface WalletAccountsDependencies {
 export class WalletAccounts {
   readonly #deps: WalletAccountsDependencies
   /** By the id of the wallet's own account, whichever it uses. */
-  readonly #known = new LRUCache<string, WalletAccount>({ max: CACHED_ACCOUNTS_MAX })
+  readonly #known = new RecentCache<WalletAccount>({ entriesMax: CACHED_ACCOUNTS_MAX })
   readonly #loading = new Map<string, Promise<WalletAccount>>()
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #stopListening: () => void

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { type Clock, utcDay } from '../../clock.ts'
 import type { DiemAllowance } from '../../ledger/diem-allowance.ts'
 import type { Log } from '../../log.ts'
+import { RecentCache } from '../../recent-cache.ts'
 import type { SingleUseStore } from '../sign-in/single-use-store.ts'
 import type { WalletAddress } from '../wallet-address.ts'
 import type { StakingChain } from './staking-chain.ts'
@@ -37,7 +37,7 @@ export interface WalletStakesDependencies {
 export class WalletStakes {
   readonly #deps: WalletStakesDependencies
   /** The day of which a wallet was read last. */
-  readonly #readDay = new LRUCache<string, string>({ max: REMEMBERED_WALLETS_MAX })
+  readonly #readDay = new RecentCache<string>({ entriesMax: REMEMBERED_WALLETS_MAX })
   readonly #waiting = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   /** A node that failed is asked again by the next refresh, not by every wallet that comes. */
