@@ -1,4 +1,4 @@
-import { createClient } from 'redis'
+import { createClient } from '@redis/client'
 import { ENVIRONMENT } from './environment.ts'
 
 export const REDIS_URL = ENVIRONMENT.redisUrl
