@@ -1,9 +1,9 @@
-import { enableCompileCache } from 'node:module'
+// `npm start` has it loaded even before this file, so that the 20 MB of the stripper stay on disk.
+import './app/compile-cache.mjs'
 import { collectBuffersEarly } from './app/buffer-collection.ts'
 
 collectBuffersEarly()
-// Must come before the sources it is for: a later start takes them stripped and compiled from the last one.
-enableCompileCache()
+// Imported only now, when the cache that they come from is in use.
 const { createApp } = await import('./app/create-app.ts')
 const { createFirstAccount } = await import('./app/first-start.ts')
 const { describeStartFailure } = await import('./app/start-failure.ts')

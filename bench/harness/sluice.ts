@@ -23,12 +23,12 @@ export interface SluiceOptions {
   profileFolder?: string | undefined
 }
 
-/** As `npm start` has them: a young generation that fits the processor's cache. */
-export const NODE_FLAGS = ['--max-semi-space-size=8']
 export const BENCH_MODEL = 'bench-model'
 export const BENCH_NETWORK = 'ethereum-mainnet'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** As `npm start` has them: a young generation that fits the processor's cache, and sources as the last start left them. */
+export const NODE_FLAGS = ['--max-semi-space-size=8', '--import', join(ROOT, 'server/app/compile-cache.mjs')]
 const OPERATOR_TOKEN = 'bench-operator-token-0123456789'
 const UNREACHED = 1_000_000_000
 
