@@ -38,7 +38,7 @@ export const ModelPrivacyEnum = builder.enumType('ModelPrivacy', {
   description: 'Which models a key may call.',
   values: {
     ALL: { description: 'All of them.' },
-    PRIVATE_TEXT: { description: 'Text models only if they are private, others always.' },
+    PRIVATE_TEXT: { description: 'Text and embedding models only if they are private, others always.' },
     PRIVATE_ONLY: { description: 'Only private ones.' },
   } satisfies Record<ModelPrivacy, { description: string }>,
 })

@@ -2,10 +2,13 @@ import type { ModelPrivacy } from '../api-keys/api-key.ts'
 import { DomainError } from '../errors.ts'
 import type { ModelDefinition } from './model-definition.ts'
 
-/** Whether a key may see and use a model: PRIVATE_TEXT restricts text models to private ones, PRIVATE_ONLY all types. */
+/**
+ * Whether a key may see and use a model (specification, API key record): PRIVATE_TEXT restricts text and embedding models
+ * to private ones, PRIVATE_ONLY all types.
+ */
 export function isModelAllowed(privacy: ModelPrivacy, model: Pick<ModelDefinition, 'type' | 'privacy'>): boolean {
   if (model.privacy === 'private' || privacy === 'ALL') return true
-  return privacy === 'PRIVATE_TEXT' && model.type !== 'text'
+  return privacy === 'PRIVATE_TEXT' && model.type !== 'text' && model.type !== 'embedding'
 }
 
 /** Fails with `model_privacy`. */

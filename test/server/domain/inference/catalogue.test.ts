@@ -110,7 +110,7 @@ describe('list', () => {
 
   test.each([
     ['ALL', true, true],
-    ['PRIVATE_TEXT', false, true],
+    ['PRIVATE_TEXT', false, false],
     ['PRIVATE_ONLY', false, false],
   ] as const)('with the privacy %s: anonymized text %s, anonymized embeddings %s', (privacy, text, embedding) => {
     const listed = ids(createCatalogue().list({ type: 'all', privacy }))
@@ -121,7 +121,7 @@ describe('list', () => {
     const catalogue = createCatalogue()
     expect(catalogue.traits('text', 'ALL')).toMatchObject({ default: 'llama-3.3-70b', most_intelligent: 'claude-x' })
     expect(catalogue.traits('text', 'PRIVATE_TEXT')).not.toHaveProperty('most_intelligent')
-    expect(catalogue.compatibility('embedding', 'PRIVATE_ONLY')).toEqual({})
-    expect(catalogue.compatibility('embedding', 'PRIVATE_TEXT')).toEqual({ 'text-embedding-ada-002': 'bge-m3' })
+    expect(catalogue.compatibility('embedding', 'PRIVATE_TEXT')).toEqual({})
+    expect(catalogue.compatibility('embedding', 'ALL')).toEqual({ 'text-embedding-ada-002': 'bge-m3' })
   })
 })
