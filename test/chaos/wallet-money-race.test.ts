@@ -40,6 +40,7 @@ async function settledPayment(payments: PaymentRepository, index: number): Promi
     },
     digest: 'digest',
     transactionId: null,
+    toldTransactionIds: [],
     transferIndex: null,
     reason: null,
     accountId: null,

@@ -7,6 +7,7 @@ import {
   keccak256,
   pad,
   parseAbi,
+  parseGwei,
   publicActions,
   toHex,
   walletActions,
@@ -72,6 +73,8 @@ export interface BaseChain extends AsyncDisposable {
   stopMining: () => Promise<void>
   /** Mines what waits, and every further transaction at once. */
   resumeMining: () => Promise<void>
+  /** The next block has this base fee, and no room for any transaction: those that offer less than it wait on. */
+  raiseBaseFee: (gwei: string) => Promise<void>
   /** The contract wallet of an owner, deployed. */
   deployWallet: (owner: Address) => Promise<Address>
   close: () => Promise<void>
@@ -99,6 +102,12 @@ export async function startBaseChain({ startsAt }: { startsAt?: Date } = {}): Pr
     async resumeMining() {
       await client.setAutomine(true)
       await client.mine({ blocks: 1 })
+    },
+    async raiseBaseFee(gwei) {
+      await client.setBlockGasLimit({ gasLimit: 20_000n })
+      await client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei(gwei) })
+      await client.mine({ blocks: 1 })
+      await client.setBlockGasLimit({ gasLimit: 30_000_000n })
     },
     async deployWallet(owner) {
       const hash = await client.writeContract({ ...factory, functionName: 'createWallet', args: [owner, WALLET_SALT] })

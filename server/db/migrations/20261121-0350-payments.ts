@@ -15,6 +15,7 @@ const STATEMENTS = [
     wire text not null,
     digest text not null,
     transaction_id text,
+    told_transaction_ids text[] not null default '{}',
     transfer_index integer,
     reason text,
     account_id uuid,

@@ -17,6 +17,8 @@ export interface PaymentsTable {
   wire: string
   digest: string
   transaction_id: string | null
+  /** Every transaction that was told while settling, oldest first. */
+  told_transaction_ids: string[]
   /** Present from `settled` on; unique with network and transaction: one transfer pays one payment. */
   transfer_index: number | null
   reason: string | null

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
 import type { Log } from '../log.ts'
-import type { Payment, PaymentState, PaymentStep } from './payment.ts'
-import type { ChainOutcome, PaymentNetwork } from './payment-network.ts'
+import { isUnresolved, type Payment, type PaymentState, type PaymentStep } from './payment.ts'
+import type { ChainOutcome, LookUpHints, PaymentNetwork } from './payment-network.ts'
 import type { PaymentRepository } from './payment-repository.ts'
 import { leaseEnd, watchAt } from './payment-schedule.ts'
 
@@ -61,7 +61,8 @@ export class PaymentMachine {
     try {
       for (;;) {
         const next = await this.#next(current, run)
-        if (next === undefined) return current
+        // Another process may have taken it further meanwhile.
+        if (next === undefined) return isUnresolved(current.state) ? await this.#deps.payments.get(current.id) : current
         current = next
         // Whether somebody else pays it is a question for later, and none where the payer did not sign.
         if (next.state === 'refused' || next.state === 'failed') return next
@@ -112,14 +113,8 @@ export class PaymentMachine {
   async #settle(payment: Payment): Promise<Payment | undefined> {
     const settling = await this.#step(payment, { to: 'settling' })
     if (settling === undefined) return undefined
-    const outcome = await this.#networkOf(payment).settle(payment.signed, async (transactionId) => {
-      settling.transactionId = transactionId
-      await this.#deps.payments.announce(payment.id, transactionId, this.#lease())
-    })
-    if (outcome.kind === 'settled') {
-      settling.transactionId = outcome.transactionId
-      return this.#confirm(settling)
-    }
+    const outcome = await this.#networkOf(payment).settle(payment.signed, this.#teller(settling))
+    if (outcome.kind === 'settled') return this.#confirm(settling)
     const { reason } = outcome
     this.#deps.log.warn('a payment was not settled', { paymentId: payment.id, outcome: outcome.kind, reason })
     const found = await this.#lookUp(settling)
@@ -128,11 +123,13 @@ export class PaymentMachine {
     return found.kind === 'pending' && found.sent ? undefined : this.#step(settling, { to: 'failed', reason })
   }
 
-  /** After a crash or a timeout: look first, and settle again only when no transaction waits. */
+  /** After a crash or a timeout: look first, settle again only when no transaction waits, and get one along that does. */
   async #resume(payment: Payment): Promise<Payment | undefined> {
     const outcome = await this.#lookUp(payment)
-    if (outcome.kind === 'pending' && !outcome.sent) return this.#settle(payment)
-    return this.#conclude(payment, outcome)
+    if (outcome.kind !== 'pending') return this.#conclude(payment, outcome)
+    if (!outcome.sent) return this.#settle(payment)
+    await this.#networkOf(payment).raiseFee?.(hintsOf(payment), this.#teller(payment))
+    return undefined
   }
 
   /** Whoever said that it settled: our own node has to show it. */
@@ -164,8 +161,17 @@ export class PaymentMachine {
   }
 
   #lookUp(payment: Payment): Promise<ChainOutcome> {
-    const { transactionId, receivedAt, signed } = payment
-    return this.#networkOf(payment).lookUp(signed, { transactionId, receivedAt })
+    return this.#networkOf(payment).lookUp(payment.signed, hintsOf(payment))
+  }
+
+  /** Stores each transaction before it is sent; where the payment went on meanwhile, none is sent any more. */
+  #teller(payment: Payment): (transactionId: string) => Promise<void> {
+    return async (transactionId) => {
+      const told = await this.#deps.payments.announce(payment.id, transactionId, this.#lease())
+      if (told === undefined) throw new Error('another process took the payment further meanwhile')
+      payment.transactionId = told.transactionId
+      payment.toldTransactionIds = told.toldTransactionIds
+    }
   }
 
   async #step(payment: Payment, step: PaymentStep, lookAt?: null): Promise<Payment | undefined> {
@@ -188,4 +194,8 @@ export class PaymentMachine {
     if (found === undefined) throw new Error(`no network ${payment.signed.network} is configured`)
     return found
   }
+}
+
+function hintsOf({ toldTransactionIds, receivedAt }: Payment): LookUpHints {
+  return { transactionIds: toldTransactionIds, receivedAt }
 }

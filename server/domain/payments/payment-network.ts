@@ -67,8 +67,8 @@ export type ChainOutcome =
 
 /** What the look-up may lean on beside the payment itself. */
 export interface LookUpHints {
-  /** The transaction that was told while settling, if any; it may have been replaced by another or never have been sent. */
-  transactionId: string | null
+  /** The transactions that were told while settling, oldest first; each may have replaced the one before, or never have been sent. */
+  transactionIds: readonly string[]
   receivedAt: Date
 }
 
@@ -84,6 +84,11 @@ export interface PaymentNetwork {
   verify(payment: SignedPayment): Promise<PaymentVerdict>
   /** Takes up to 30 s. The transaction id is told as soon as it is known, before it is sent where that can be. Never throws. */
   settle(payment: SignedPayment, onTransaction: (transactionId: string) => Promise<void>): Promise<SettleOutcome>
+  /**
+   * Replaces a transaction of ours that waits because fees rose since, by one that offers more; the other is told as by
+   * `settle`, and the chain takes one of them. Absent where none waits for long.
+   */
+  raiseFee?(hints: LookUpHints, onTransaction: (transactionId: string) => Promise<void>): Promise<void>
   /** What the chain says, by our own node: asset, payer, payee, exact amount and success. Works without a transaction id. */
   lookUp(payment: SignedPayment, hints: LookUpHints): Promise<ChainOutcome>
   /** What keeps payments from working, in sentences for the operator: wrong chain, no gas, no token account. Empty: nothing. */

@@ -97,9 +97,16 @@ export class PaymentRepository {
     })
   }
 
-  /** The transaction that is about to be sent, or was just sent. */
-  async announce(paymentId: string, transactionId: string, { now, lookAt }: StepTimes): Promise<void> {
-    await this.#update(paymentId, ['settling'], { transaction_id: transactionId, updated_at: now, look_at: lookAt })
+  /** Keeps a transaction that is about to be sent, or was just sent; undefined when the payment went on meanwhile. */
+  async announce(paymentId: string, transactionId: string, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
+    return this.#update(paymentId, ['settling'], {
+      transaction_id: transactionId,
+      told_transaction_ids: sql<
+        string[]
+      >`array_append(array_remove(told_transaction_ids, ${transactionId}), ${transactionId})`,
+      updated_at: now,
+      look_at: lookAt,
+    })
   }
 
   /** The credit and the state change in one transaction: a settled payment is credited once, whoever tries. */

@@ -155,7 +155,7 @@ export class PaymentService {
       const claimed =
         standing === undefined
           ? await payments.claim(fresh, times)
-          : await payments.claimAgain(standing, { ...fresh, transactionId: standing.transactionId }, times)
+          : await payments.claimAgain(standing, { ...fresh, ...transactionsOf(standing) }, times)
       if (claimed !== undefined) return { payment: claimed, run: machine.run(claimed) }
     }
   }
@@ -251,12 +251,18 @@ function newPayment({ signed, digest, idempotencyKey }: Claim, made: { id: strin
     idempotencyKey,
     state: 'received',
     transactionId: null,
+    toldTransactionIds: [],
     transferIndex: null,
     reason: null,
     accountId: null,
     balanceAfterNanoUsd: null,
     looks: 0,
   }
+}
+
+/** Those of an earlier attempt may still come into a block. */
+function transactionsOf({ transactionId, toldTransactionIds }: Payment) {
+  return { transactionId, toldTransactionIds }
 }
 
 function digestOf({ wire }: SignedPayment): string {

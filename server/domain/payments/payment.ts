@@ -26,8 +26,10 @@ export interface Payment {
   signed: SignedPayment
   /** Tells textual variants of one payment apart, whose signatures may differ in worth. */
   digest: string
-  /** Told while settling; from `settled` on the one that the chain shows. */
+  /** The newest that was told while settling; from `settled` on the one that the chain shows. */
   transactionId: string | null
+  /** All that were told, oldest first: any of them may be the one that a block takes. */
+  toldTransactionIds: readonly string[]
   transferIndex: number | null
   /** Why it was refused, failed or died, in the words of the chain or the facilitator. */
   reason: string | null

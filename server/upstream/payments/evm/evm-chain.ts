@@ -57,11 +57,14 @@ export class EvmChain {
   }
 
   /** The transfer, whoever sent it; found by the payer's nonce, which the token marks in the transaction that uses it. */
-  async lookUp(payment: SignedPayment, { transactionId, receivedAt }: LookUpHints): Promise<ChainOutcome> {
-    const hash = toHash(transactionId)
-    const told = hash === undefined ? undefined : await this.#receipt(hash)
-    const transfer = told === undefined ? undefined : findTransfer(told, payment)
-    if (told !== undefined && transfer !== undefined) return this.#paid(told, transfer)
+  async lookUp(payment: SignedPayment, { transactionIds, receivedAt }: LookUpHints): Promise<ChainOutcome> {
+    const told = await Promise.all(
+      toHashes(transactionIds).map(async (hash) => ({ hash, receipt: await this.#receipt(hash) })),
+    )
+    for (const { receipt } of told) {
+      const transfer = receipt === undefined ? undefined : findTransfer(receipt, payment)
+      if (receipt !== undefined && transfer !== undefined) return this.#paid(receipt, transfer)
+    }
     const head = await this.#client.getBlock({ blockTag: 'latest' })
     const { from, nonce } = payloadOf(payment).authorization
     const isUsed = await this.#client.readContract({
@@ -73,7 +76,9 @@ export class EvmChain {
     })
     if (isUsed) return this.#findUse(payment, receivedAt, head)
     if (isOver(payment, head.timestamp)) return { kind: 'impossible', reason: 'authorization_expired' }
-    return { kind: 'pending', sent: told === undefined && (await this.#waits(hash)) }
+    const open = told.filter(({ receipt }) => receipt === undefined)
+    const waiting = await Promise.all(open.map(({ hash }) => this.#waits(hash)))
+    return { kind: 'pending', sent: waiting.includes(true) }
   }
 
   async #paid(receipt: TransactionReceipt, transfer: ChainTransfer): Promise<ChainOutcome> {
@@ -125,14 +130,14 @@ export class EvmChain {
   }
 
   /** Whether the node keeps the transaction for a later block. */
-  async #waits(hash: Hash | undefined): Promise<boolean> {
-    if (hash === undefined) return false
+  async #waits(hash: Hash): Promise<boolean> {
     const found = this.#client.getTransaction({ hash })
     return (await absent(found, TransactionNotFoundError)) !== undefined
   }
 }
 
-async function absent<Value>(
+/** What a node may not have: undefined then. */
+export async function absent<Value>(
   found: Promise<Value>,
   kind: new (...parameters: never[]) => Error,
 ): Promise<Value | undefined> {
@@ -154,8 +159,8 @@ function isPast(instant: Date, headSeconds: bigint): boolean {
 }
 
 /** A facilitator elsewhere may tell anything. */
-function toHash(transactionId: string | null): Hash | undefined {
-  return transactionId !== null && HASH.test(transactionId) ? (transactionId as Hash) : undefined
+export function toHashes(transactionIds: readonly string[]): Hash[] {
+  return transactionIds.filter((id): id is Hash => HASH.test(id))
 }
 
 /**

@@ -75,6 +75,10 @@ export class EvmNetwork implements PaymentNetwork {
     return this.#ask((settlement) => settlement.chain.lookUp(payment, hints))
   }
 
+  async raiseFee(hints: LookUpHints, onTransaction: (transactionId: string) => Promise<void>): Promise<void> {
+    return this.#ask((settlement) => settlement.raiseFee(hints, onTransaction))
+  }
+
   async inspect(): Promise<string[]> {
     try {
       return await this.#ask((settlement) => settlement.inspect())

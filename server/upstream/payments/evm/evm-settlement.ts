@@ -3,10 +3,17 @@ import { type Address, formatEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
-import type { PaymentVerdict, SettleOutcome, SignedPayment } from '../../../domain/payments/payment-network.ts'
-import { createEvmClient, type EvmClient, EvmChain } from './evm-chain.ts'
+import type {
+  LookUpHints,
+  PaymentVerdict,
+  SettleOutcome,
+  SignedPayment,
+} from '../../../domain/payments/payment-network.ts'
+import { createEvmClient, type EvmClient, EvmChain, toHashes } from './evm-chain.ts'
 import { createSigner } from './evm-signer.ts'
-import { type OnTransaction, TransactionSender } from './transaction-sender.ts'
+import { FeeRaiser } from './fee-raiser.ts'
+import { GasAccount, type OnTransaction } from './gas-account.ts'
+import { TransactionSender } from './transaction-sender.ts'
 
 /** About ten settlements at a high price of gas on Base. */
 const GAS_WEI_MIN = 100_000_000_000_000n
@@ -32,18 +39,14 @@ export class EvmSettlement {
   readonly chain: EvmChain
   readonly #client: EvmClient
   readonly #options: EvmSettlementOptions
-  readonly #sender: TransactionSender | null
+  readonly #keyed: { sender: TransactionSender; raiser: FeeRaiser } | null
 
   constructor(options: EvmSettlementOptions) {
-    const { rpcUrl, chainId, privateKey, confirmations, clock } = options
+    const { rpcUrl, confirmations } = options
     this.#options = options
     this.#client = createEvmClient(rpcUrl)
     this.chain = new EvmChain(this.#client, confirmations)
-    const client = this.#client
-    this.#sender =
-      privateKey === null
-        ? null
-        : new TransactionSender({ client, account: privateKeyToAccount(privateKey as `0x${string}`), chainId, clock })
+    this.#keyed = useKey(this.#client, options)
   }
 
   /** By our own node, whoever settles: signature, time, funds, and a run of the transfer without sending it. */
@@ -57,14 +60,18 @@ export class EvmSettlement {
   }
 
   async settle({ wire }: SignedPayment, onTransaction: OnTransaction): Promise<SettleOutcome> {
-    if (this.#sender === null) return { kind: 'failed', reason: 'no_facilitator_key' }
-    const { signer, observed } = createSigner(this.#client, { sender: this.#sender, onTransaction })
+    if (this.#keyed === null) return { kind: 'failed', reason: 'no_facilitator_key' }
+    const { signer, observed } = createSigner(this.#client, { sender: this.#keyed.sender, onTransaction })
     const answer = await this.#facilitator(signer).settle(...stockForm(wire))
     if (answer.success) return { kind: 'settled', transactionId: answer.transaction }
     const reason = answer.errorReason ?? 'unknown'
     this.#options.log.warn('the facilitator did not settle', { reason, why: withoutUrl(answer.errorMessage) })
     const sent = reason === 'settlement_pending' || (observed.maybeSent && answer.transaction === '')
     return { kind: sent ? 'unknown' : 'failed', reason }
+  }
+
+  async raiseFee({ transactionIds }: LookUpHints, onTransaction: OnTransaction): Promise<void> {
+    await this.#keyed?.raiser.raise(toHashes(transactionIds), onTransaction)
   }
 
   chainId(): Promise<number> {
@@ -79,8 +86,8 @@ export class EvmSettlement {
   }
 
   async #inspectGas(): Promise<string[]> {
-    if (this.#sender === null) return []
-    const { address } = this.#sender.account
+    if (this.#keyed === null) return []
+    const { address } = this.#keyed.sender
     const balance = await this.#client.getBalance({ address })
     if (balance >= GAS_WEI_MIN) return []
     return [`the facilitator ${address} has ${formatEther(balance)} ETH left for gas; send it some`]
@@ -88,6 +95,15 @@ export class EvmSettlement {
 
   #facilitator(signer: ConstructorParameters<typeof ExactEvmScheme>[0]): ExactEvmScheme {
     return new ExactEvmScheme(signer, { eip6492AllowedFactories: [...this.#options.eip6492Factories] })
+  }
+}
+
+function useKey(client: EvmClient, { privateKey, chainId, clock, log }: EvmSettlementOptions) {
+  if (privateKey === null) return null
+  const account = new GasAccount({ client, account: privateKeyToAccount(privateKey as `0x${string}`), chainId })
+  return {
+    sender: new TransactionSender({ client, account, clock }),
+    raiser: new FeeRaiser({ client, account, clock, log }),
   }
 }
 

@@ -1,7 +1,8 @@
 import type { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { type Abi, encodeFunctionData, type Hash, type VerifyTypedDataParameters } from 'viem'
 import type { EvmClient } from './evm-chain.ts'
-import { isUnanswered, MaybeSentError, type OnTransaction, type TransactionSender } from './transaction-sender.ts'
+import { isUnanswered, MaybeSentError, type OnTransaction } from './gas-account.ts'
+import type { TransactionSender } from './transaction-sender.ts'
 
 type FacilitatorSigner = ConstructorParameters<typeof ExactEvmScheme>[0]
 
@@ -41,7 +42,7 @@ export function createSigner(client: EvmClient, sending?: Sending): { signer: Fa
     }
   }
   const signer: FacilitatorSigner = {
-    getAddresses: () => (sending === undefined ? [] : [sending.sender.account.address]),
+    getAddresses: () => (sending === undefined ? [] : [sending.sender.address]),
     readContract: (call) => noting(client.readContract({ ...call, abi: call.abi as Abi })),
     verifyTypedData: (data) => noting(client.verifyTypedData(data as VerifyTypedDataParameters)),
     getCode: ({ address }) => noting(client.getCode({ address })),

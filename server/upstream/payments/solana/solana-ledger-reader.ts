@@ -51,9 +51,9 @@ export class SolanaLedgerReader {
   }
 
   /** Undefined where the chain shows no such transaction, or one that carries something else. */
-  async sight(transactionId: string | null, sought: SoughtPayment): Promise<Sighting | undefined> {
+  async sight(transactionId: string, sought: SoughtPayment): Promise<Sighting | undefined> {
     // A facilitator may tell anything.
-    if (transactionId === null || !isSignature(transactionId)) return undefined
+    if (!isSignature(transactionId)) return undefined
     const found = await this.#transaction(transactionId, COMMITMENT)
     if (found === null || !holds(found, sought.message)) return undefined
     if (found.meta.err === null) {

@@ -100,11 +100,11 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     await this.#parts.cluster.assertMainnet()
     const message = readPayload(payment.wire.payload)
     const sought = { message, transfer: parseTransfer(message), receivedAt: hints.receivedAt }
-    const seen = await this.#see(sought, hints.transactionId)
+    const seen = await this.#see(sought, hints.transactionIds)
     if (seen !== undefined) return seen
     if (!(await this.#ledger.hasExpired(sought))) return { kind: 'pending', sent: false }
     // It may have come to the chain between the two questions; now nothing can come any more.
-    const late = await this.#see(sought, hints.transactionId)
+    const late = await this.#see(sought, hints.transactionIds)
     return late ?? { kind: 'impossible', reason: 'blockhash_expired' }
   }
 
@@ -116,10 +116,12 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     }
   }
 
-  async #see(sought: SoughtPayment, told: string | null): Promise<ChainOutcome | undefined> {
+  async #see(sought: SoughtPayment, told: readonly string[]): Promise<ChainOutcome | undefined> {
     const own = this.#parts.facilitator.transactionIdOf(sought.message)
-    const found = await this.#ledger.sight(own ?? told, sought)
-    if (found !== undefined) return outcome(found, sought)
+    for (const transactionId of own === null ? told : [own]) {
+      const found = await this.#ledger.sight(transactionId, sought)
+      if (found !== undefined) return outcome(found, sought)
+    }
     // Only where others sign as fee payer can another transaction carry the payment.
     const other = own === null ? await this.#ledger.search(sought) : undefined
     return other === undefined ? undefined : outcome(other, sought)

@@ -127,6 +127,7 @@ async function leaveBehind(): Promise<Payment> {
     signed: signed(`claim-${serial}`),
     digest: 'digest',
     transactionId: null,
+    toldTransactionIds: [],
     transferIndex: null,
     reason: null,
     accountId: null,

@@ -5,6 +5,7 @@ import { systemClock } from '../../../../../server/domain/clock.ts'
 import type { PaymentNetwork, SignedPayment } from '../../../../../server/domain/payments/payment-network.ts'
 import { createEvmPayments } from '../../../../../server/upstream/payments/evm/create-evm-payments.ts'
 import { createEvmClient } from '../../../../../server/upstream/payments/evm/evm-chain.ts'
+import { GasAccount } from '../../../../../server/upstream/payments/evm/gas-account.ts'
 import { TransactionSender } from '../../../../../server/upstream/payments/evm/transaction-sender.ts'
 import {
   BASE_NETWORK,
@@ -56,8 +57,8 @@ afterAll(async () => {
 
 const read = (payload: EvmPayload): SignedPayment =>
   network.read({ scheme: 'exact', network: BASE_NETWORK, asset: null, payTo: null, payload })
-const lookUp = (payment: SignedPayment, transactionId: string | null = null) =>
-  network.lookUp(payment, { transactionId, receivedAt: new Date() })
+const lookUp = (payment: SignedPayment, ...transactionIds: string[]) =>
+  network.lookUp(payment, { transactionIds, receivedAt: new Date() })
 
 async function fundedPayload() {
   const payload = await signAuthorization(await createFundedPayer(chain))
@@ -129,8 +130,9 @@ describe('the key that pays for gas', () => {
 
   it('fills the place of a transaction that the node dropped, however steadily others are sent', async () => {
     const clock = createFakeClock()
-    const account = privateKeyToAccount(FACILITATOR_KEY)
-    const sender = new TransactionSender({ client: createEvmClient(chain.url), account, chainId: 8_453, clock })
+    const client = createEvmClient(chain.url)
+    const account = new GasAccount({ client, account: privateKeyToAccount(FACILITATOR_KEY), chainId: 8_453 })
+    const sender = new TransactionSender({ client, account, clock })
     const send = () => sender.send({ to: MERCHANT_ADDRESS, data: '0x' }, async () => {})
     await chain.stopMining()
     await chain.client.dropTransaction({ hash: await send() })

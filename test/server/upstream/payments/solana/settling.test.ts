@@ -49,8 +49,8 @@ async function settle(payment: SignedPayment): Promise<{ outcome: SettleOutcome;
   return { outcome, told }
 }
 
-const lookUp = (payment: SignedPayment, transactionId: string | null = null) =>
-  network.lookUp(payment, { transactionId, receivedAt })
+const lookUp = (payment: SignedPayment, ...transactionIds: string[]) =>
+  network.lookUp(payment, { transactionIds, receivedAt })
 
 const paid = (payment: SignedPayment, transactionId: unknown = expect.any(String)) => ({
   kind: 'paid',
@@ -209,7 +209,7 @@ describe('a facilitator behind a URL', () => {
     expect(await network.verify(payment)).toEqual({ valid: true })
     const { outcome, told } = await settle(payment)
     expect(outcome).toEqual({ kind: 'settled', transactionId: told[0] })
-    expect(await lookUp(payment, told[0])).toEqual(paid(payment, told[0]))
+    expect(await lookUp(payment, ...told)).toEqual(paid(payment, told[0]))
   })
 
   test('is offered by its last known fee payer while it is away, and asked again in its turn', async () => {

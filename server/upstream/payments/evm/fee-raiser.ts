@@ -1,0 +1,83 @@
+import { type GetTransactionReturnType, type Hash, TransactionNotFoundError } from 'viem'
+import type { Clock } from '../../../domain/clock.ts'
+import type { Log } from '../../../domain/log.ts'
+import { absent, type EvmClient } from './evm-chain.ts'
+import type { GasAccount, OnTransaction } from './gas-account.ts'
+import { currentFees, doubled, outbidding } from './gas-fees.ts'
+
+/** What is still wanted of a payment's transaction is offered more for sooner; what stands longer belongs to nobody any more. */
+const BLOCKED_MS = 90_000
+/** What a transfer of nothing takes. */
+const EMPTY_GAS = 21_000n
+/** From today's fees to any that a forgotten transaction may have offered. */
+const DOUBLINGS_MAX = 10
+
+export interface FeeRaiserParts {
+  client: EvmClient
+  account: GasAccount
+  clock: Clock
+  log: Log
+}
+
+type Waiting = Extract<GetTransactionReturnType, { type: 'eip1559' }>
+
+/**
+ * Gets transactions of our key into blocks whose fees are too low since the chain's rose: a transaction that waits holds
+ * up all that have higher nonces. The same call is sent again under the same nonce for more, so that one of them counts.
+ */
+export class FeeRaiser {
+  readonly #parts: FeeRaiserParts
+  #blocked: { nonce: number; sinceMs: number } | undefined
+
+  constructor(parts: FeeRaiserParts) {
+    this.#parts = parts
+  }
+
+  /** For the transactions of one payment, as far as they wait and are ours. */
+  async raise(hashes: readonly Hash[], onTransaction: OnTransaction): Promise<void> {
+    const { client, account, log } = this.#parts
+    const waiting = await this.#firstWaiting(hashes)
+    if (waiting === undefined) return
+    const { nonce, gas, to, input: data, hash } = waiting
+    const next = await client.getTransactionCount({ address: account.address, blockTag: 'latest' })
+    if (next < nonce) return this.#clear(next)
+    const fees = outbidding(waiting, await currentFees(client))
+    if (next > nonce || fees === undefined || to === null) return
+    const { kind } = await account.handOver({ nonce, gas, to, data, fees }, onTransaction)
+    log.info('more was offered for a transaction that waits', { replaced: hash, nonce, outcome: kind })
+  }
+
+  async #firstWaiting(hashes: readonly Hash[]): Promise<Waiting | undefined> {
+    const { client, account } = this.#parts
+    const found = await Promise.all(
+      hashes.map((hash) => absent(client.getTransaction({ hash }), TransactionNotFoundError)),
+    )
+    const own = found.filter((transaction): transaction is Waiting => {
+      return (
+        transaction?.type === 'eip1559' &&
+        transaction.blockNumber === null &&
+        transaction.from.toLowerCase() === account.address.toLowerCase()
+      )
+    })
+    return own.toSorted((a, b) => a.nonce - b.nonce)[0]
+  }
+
+  /**
+   * Puts a transfer of nothing in the place of a transaction that nobody raises, because its payment has expired or was
+   * never one. A payment that loses its transaction to this is settled again.
+   */
+  async #clear(nonce: number): Promise<void> {
+    const { client, account, clock, log } = this.#parts
+    const nowMs = clock.nowMs()
+    if (this.#blocked?.nonce !== nonce) this.#blocked = { nonce, sinceMs: nowMs }
+    if (nowMs - this.#blocked.sinceMs < BLOCKED_MS) return
+    let fees = await currentFees(client)
+    for (let offer = 0; offer <= DOUBLINGS_MAX; offer++, fees = doubled(fees)) {
+      const empty = { nonce, gas: EMPTY_GAS, to: account.address, data: '0x', fees } as const
+      const { kind } = await account.handOver(empty, async () => {})
+      if (kind === 'underpriced') continue
+      log.warn('a transaction that held up others was replaced by an empty one', { nonce, outcome: kind })
+      return
+    }
+  }
+}

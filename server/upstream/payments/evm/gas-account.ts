@@ -1,0 +1,116 @@
+import {
+  type Address,
+  BaseError,
+  type Hash,
+  type Hex,
+  HttpRequestError,
+  keccak256,
+  type LocalAccount,
+  NonceTooLowError,
+  TimeoutError,
+  TransactionNotFoundError,
+} from 'viem'
+import type { EvmClient } from './evm-chain.ts'
+import type { GasFees } from './gas-fees.ts'
+
+const USED = /nonce too low|nonce has already been used/i
+const KNOWN = /already known|already imported/i
+const UNDERPRICED = /underpriced/i
+
+export interface Call {
+  to: Hex
+  data: Hex
+}
+
+export interface Offer extends Call {
+  nonce: number
+  gas: bigint
+  fees: GasFees
+}
+
+/** `used`: a block holds another transaction of this nonce. `underpriced`: another one waits under it that offers as much. */
+export type Handover = { kind: 'sent'; hash: Hash } | { kind: 'used' | 'underpriced' }
+
+/** Told of each transaction before it is sent, when its hash is known already. */
+export type OnTransaction = (transactionId: string) => Promise<void>
+
+/** The node answered nothing, so that the transaction may be on its way. */
+export class MaybeSentError extends Error {
+  override readonly name = 'MaybeSentError'
+}
+
+export interface GasAccountParts {
+  client: EvmClient
+  account: LocalAccount
+  chainId: number
+}
+
+/** The key that pays for gas. Signing is deterministic, so equal offers are one transaction, whichever process makes them. */
+export class GasAccount {
+  readonly #account: LocalAccount
+  readonly #client: EvmClient
+  readonly #chainId: number
+
+  constructor({ client, account, chainId }: GasAccountParts) {
+    this.#client = client
+    this.#account = account
+    this.#chainId = chainId
+  }
+
+  get address(): Address {
+    return this.#account.address
+  }
+
+  /** Signs a transaction and hands it to the node. Fails with `MaybeSentError` where it may have taken it without saying so. */
+  async handOver({ fees, ...offer }: Offer, onTransaction: OnTransaction): Promise<Handover> {
+    const serializedTransaction = await this.#account.signTransaction({
+      type: 'eip1559',
+      chainId: this.#chainId,
+      ...offer,
+      ...fees,
+    })
+    const hash = keccak256(serializedTransaction)
+    await onTransaction(hash)
+    try {
+      await this.#client.sendRawTransaction({ serializedTransaction })
+      return { kind: 'sent', hash }
+    } catch (error) {
+      if (isUnanswered(error)) throw notSaid()
+      return this.#explain(error, hash)
+    }
+  }
+
+  /** Gateways send again what they got no answer to: the node then refuses its own transaction as known, or as used up. */
+  async #explain(error: unknown, hash: Hash): Promise<Handover> {
+    if (isUsed(error)) return (await this.#isKnown(hash)) ? { kind: 'sent', hash } : { kind: 'used' }
+    if (!(error instanceof BaseError)) throw error
+    if (KNOWN.test(error.message)) return { kind: 'sent', hash }
+    if (UNDERPRICED.test(error.message)) return { kind: 'underpriced' }
+    throw error
+  }
+
+  async #isKnown(hash: Hash): Promise<boolean> {
+    try {
+      await this.#client.getTransaction({ hash })
+      return true
+    } catch (error) {
+      if (error instanceof TransactionNotFoundError) return false
+      throw notSaid()
+    }
+  }
+}
+
+/** No answer came, as opposed to one that refuses. */
+export function isUnanswered(error: unknown): boolean {
+  const isTransport = (cause: unknown): boolean => cause instanceof HttpRequestError || cause instanceof TimeoutError
+  return error instanceof BaseError && error.walk(isTransport) !== null
+}
+
+function isUsed(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false
+  return error.walk((cause) => cause instanceof NonceTooLowError) !== null || USED.test(error.message)
+}
+
+function notSaid(): MaybeSentError {
+  return new MaybeSentError('the node did not say whether it took the transaction')
+}
