@@ -1,4 +1,5 @@
 import { KeyEvents } from '../../server/domain/api-keys/key-events.ts'
+import { DomainError } from '../../server/domain/errors.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { AbuseGuard } from '../../server/domain/rate-limits/abuse-guard.ts'
 import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
@@ -47,4 +48,21 @@ export function createSignInHarness(
     clock,
   })
   return { clock, events, settings, accounts, abuseGuard, signIn }
+}
+
+export type SignInHarness = ReturnType<typeof createSignInHarness>
+
+/** `ok`, or the code of the refusal without what all of them begin with. */
+export async function signInOutcome(
+  { signIn }: Pick<SignInHarness, 'signIn'>,
+  header: string,
+  address = CLIENT_ADDRESS,
+): Promise<string> {
+  try {
+    await signIn.signIn(header, address)
+    return 'ok'
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    return error.publicCode?.replace('X402_SIGN_IN_', '') ?? error.code
+  }
 }

@@ -36,7 +36,12 @@ async function ask(rpcUrl: string, { address, text, signature }: { address: stri
     }
   }
   const client = createPublicClient({ chain: base, transport: custom({ request }, { retryCount: 0 }) })
-  const valid = await client.verifyMessage({ address: toHex(address), message: text, signature: toHex(signature) })
+  const [chainId, valid] = await Promise.all([
+    client.getChainId(),
+    client.verifyMessage({ address: toHex(address), message: text, signature: toHex(signature) }),
+  ])
+  // The contract at the same address of another chain may be somebody else's.
+  if (chainId !== base.id) throw new Error(`the node serves chain ${chainId}, not ${base.id}`)
   if (!valid && failure !== undefined) throw failure
   return valid
 }

@@ -10,6 +10,7 @@ import {
   WALLET_FACTORY_ADDRESS,
   WALLET_SALT,
 } from '../../support/base-chain.ts'
+import { startNodeProxy } from '../../support/node-proxy.ts'
 import { CLIENT_ADDRESS, createSignInHarness } from '../../support/sign-in-harness.ts'
 import { fieldHeader, textHeader, viemSigner, type WalletSigner } from '../../support/wallet-signers.ts'
 
@@ -69,6 +70,14 @@ test('a node that is away lets no contract wallet in, while keys sign in as befo
   const payload = await fieldHeader(await deployedWallet(), { now })
   await expect(harness.signIn.signIn(payload, CLIENT_ADDRESS)).rejects.toMatchObject({ code: 'unavailable' })
   await expect(harness.signIn.signIn(await fieldHeader(viemSigner(), { now }), CLIENT_ADDRESS)).resolves.toBeDefined()
+})
+
+test("a node of another chain lets no contract wallet in: there the address may be somebody else's", async () => {
+  await using proxy = await startNodeProxy(chain.url)
+  proxy.alter = (method, result) => (method === 'eth_chainId' ? '0x1' : result)
+  const harness = start(proxy.url)
+  const payload = await fieldHeader(await deployedWallet(), { now: harness.clock.now() })
+  await expect(harness.signIn.signIn(payload, CLIENT_ADDRESS)).rejects.toMatchObject({ code: 'unavailable' })
 })
 
 test('without a node contract wallets cannot sign in', async () => {

@@ -5,7 +5,8 @@ export interface ContractWalletVerifier {
   isValid(signed: { address: string; text: string; signature: string }): Promise<boolean>
 }
 
-const KEY_SIGNATURE = /^0x[0-9a-fA-F]{130}$/
+/** Of a key: 65 bytes, or 64 where the recovery bit is folded into s (EIP-2098). */
+const KEY_SIGNATURE = /^0x(?:[0-9a-fA-F]{128}|[0-9a-fA-F]{130})$/
 /** Of a key, a contract wallet, or one that is not deployed yet. */
 export const ANY_SIGNATURE = /^0x(?:[0-9a-fA-F]{2}){1,3800}$/
 

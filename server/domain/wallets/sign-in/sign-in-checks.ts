@@ -6,8 +6,10 @@ import type { SignInMessage } from './sign-in-message.ts'
 const WINDOW_MS = 300_000
 /** How far the wallet's clock may be ahead. */
 const SKEW_MS = 30_000
-/** A nonce is kept until no sign-in that holds it can be taken any more. */
-export const NONCE_KEPT_MS = WINDOW_MS + SKEW_MS
+/** How far the clocks of two processes may be apart, and how long a check may take before the nonce is claimed. */
+const MARGIN_MS = 60_000
+/** A nonce is kept until no process can take a sign-in that holds it any more. */
+export const NONCE_KEPT_MS = WINDOW_MS + SKEW_MS + MARGIN_MS
 
 const NONCE = /^[A-Za-z0-9]{8,128}$/
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/

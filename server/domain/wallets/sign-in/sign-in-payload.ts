@@ -4,17 +4,14 @@ import { chainOfId, chainOfType, EVM_CHAIN_ID, SOLANA_REFERENCE } from './sign-i
 import { signInRefused } from './sign-in-error.ts'
 import type { SignInMessage } from './sign-in-message.ts'
 
-/** A sign-in takes about 800 bytes; nothing longer is decoded. */
+/** A sign-in takes about 800 bytes, and that of a contract wallet with a passkey up to 4,000; nothing longer is decoded. */
 export const PAYLOAD_CHARACTERS_MAX = 8_192
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
-const CONTROL = /\p{Cc}/u
-const CONTROL_BUT_LINE_FEED = /[^\P{Cc}\n]/u
+/** What may break or reorder the lines that a wallet shows, or has no UTF-8 of its own: halves of surrogate pairs. */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
+const isPlain = (value: string): boolean => !HIDDEN.test(value)
 
-const line = z
-  .string()
-  .min(1)
-  .max(2_000)
-  .refine((value) => !CONTROL.test(value), { error: 'must not hold control characters' })
+const line = z.string().min(1).refine(isPlain, { error: 'must not hold control characters' })
 const chainId = z.union([z.string(), z.number()])
 
 const Common = { address: line, signature: line, type: line.optional(), signatureScheme: line.optional() }
@@ -25,7 +22,7 @@ const TextForm = z.object({
   message: z
     .string()
     .min(1)
-    .refine((value) => !CONTROL_BUT_LINE_FEED.test(value), {
+    .refine((value) => isPlain(value.replaceAll('\n', '')), {
       error: 'must not hold control characters but line feeds',
     }),
   chainId: chainId.optional(),

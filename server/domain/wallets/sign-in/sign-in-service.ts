@@ -15,6 +15,8 @@ import { checksummed, type ContractWalletVerifier, verifyEvmSignature } from './
 import type { SingleUseStore } from './single-use-store.ts'
 import { verifySolanaSignature } from './solana-signature.ts'
 
+/** The grammar of EIP-4361 takes its time: this bounds it to a few milliseconds. */
+const MESSAGE_CHARACTERS_MAX = 2_000
 const REMEMBERED_REFUSALS = { max: 5_000, ttl: 60_000 }
 const FAMILIAR_WALLETS = { max: 50_000, ttl: 3_600_000 }
 /** Refusals that another moment may undo. */
@@ -112,6 +114,10 @@ export class SignInService {
     }
     const text =
       'text' in read.signed ? read.signed.text : formatSignInMessage(await rebuilt(read.signed.fields, wallet))
+    if (text.length > MESSAGE_CHARACTERS_MAX) {
+      const reason = `the signed text has ${text.length} characters, more than the ${MESSAGE_CHARACTERS_MAX} allowed`
+      throw signInRefused('INVALID_MESSAGE', reason)
+    }
     const message = parseSignInMessage(text)
     if (message === undefined) {
       throw signInRefused('PARSE_ERROR', 'the message is not laid out as EIP-4361 says, line for line')

@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DomainError } from '../../../../server/domain/errors.ts'
 import { parseSignInMessage, type SignInMessage } from '../../../../server/domain/wallets/sign-in/sign-in-message.ts'
-import { CLIENT_ADDRESS, createSignInHarness } from '../../../support/sign-in-harness.ts'
+import {
+  CLIENT_ADDRESS,
+  createSignInHarness,
+  type SignInHarness,
+  signInOutcome as outcome,
+} from '../../../support/sign-in-harness.ts'
 import {
   encode,
   ethersSigner,
@@ -15,19 +19,6 @@ import {
   viemSigner,
   type WalletSigner,
 } from '../../../support/wallet-signers.ts'
-
-type Harness = ReturnType<typeof createSignInHarness>
-
-/** `ok`, or the code of the refusal. */
-async function outcome({ signIn }: Pick<Harness, 'signIn'>, header: string, address = CLIENT_ADDRESS): Promise<string> {
-  try {
-    await signIn.signIn(header, address)
-    return 'ok'
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error
-    return error.publicCode?.replace('X402_SIGN_IN_', '') ?? error.code
-  }
-}
 
 const signers: [string, () => WalletSigner | Promise<WalletSigner>][] = [
   ['viem', viemSigner],
@@ -215,6 +206,30 @@ const FIELD_VECTORS: [string, Vector][] = [
     'a line feed in a resource',
     { options: { fields: { resources: ['https://a.example\n- b'] } }, code: 'INVALID_PAYLOAD' },
   ],
+  [
+    'a line separator in its statement',
+    { options: { fields: { statement: `a${String.fromCharCode(0x2028)}b` } }, code: 'INVALID_PAYLOAD' },
+  ],
+  [
+    'letters that are shown backwards',
+    { signer: solana, options: { fields: { statement: `a${String.fromCharCode(0x202e)}b` } }, code: 'INVALID_PAYLOAD' },
+  ],
+  [
+    'half a letter, which has no bytes of its own',
+    { signer: solana, options: { fields: { statement: `a${String.fromCharCode(0xd800)}` } }, code: 'INVALID_PAYLOAD' },
+  ],
+  [
+    'a domain that only looks like ours',
+    { signer: solana, options: { fields: { domain: 'l\u043ecalhost:3000' } }, code: 'DOMAIN_MISMATCH' },
+  ],
+  ['more text than the limit', { options: { fields: { statement: 'a'.repeat(2_000) } }, code: 'INVALID_MESSAGE' }],
+  [
+    'many resources',
+    {
+      options: { fields: { resources: Array.from({ length: 21 }, () => 'https://a.example') } },
+      code: 'INVALID_PAYLOAD',
+    },
+  ],
   ['an empty statement', { options: { fields: { statement: '' } }, code: 'INVALID_PAYLOAD' }],
   ['no signature', { options: { json: { signature: undefined } }, code: 'INVALID_PAYLOAD' }],
   ['a signature that is no hexadecimal', { options: { json: { signature: 'hello' } }, code: 'INVALID_SIGNATURE' }],
@@ -351,7 +366,7 @@ describe('keys of small order', () => {
 })
 
 describe('who fails', () => {
-  const wrong = async (harness: Harness) =>
+  const wrong = async (harness: SignInHarness) =>
     fieldHeader({ ...viemSigner(), sign: viemSigner().sign }, { now: harness.clock.now() })
 
   test('is blocked by address, and the wallet in whose name it failed is not', async () => {
@@ -382,6 +397,15 @@ describe('who fails', () => {
     }
     expect(await outcome(harness, await fieldHeader(signer, { now: harness.clock.now() }))).toBe('abuse_blocked')
   })
+})
+
+test('a nonce is kept for longer than any process, its clock a little apart, may take the message', async () => {
+  const kept: number[] = []
+  const claim = async (_key: string, ttlMs: number): Promise<boolean> => kept.push(ttlMs) > 0
+  const harness = createSignInHarness({ nonces: { forgetsBeforeMs: null, claim } })
+  expect(await outcome(harness, await fieldHeader(viemSigner(), { now: harness.clock.now() }))).toBe('ok')
+  // 5 minutes back, 30 s ahead, and a minute for the clocks.
+  expect(kept).toEqual([390_000])
 })
 
 test('a store of nonces that is away lets nobody in, and blames nobody', async () => {
