@@ -24,6 +24,8 @@ import { payloadOf } from './evm-payment.ts'
 const NODE_TIMEOUT_MS = 10_000
 /** Most nodes answer log queries over this many blocks. */
 const LOG_BLOCKS_MAX = 2_000n
+/** A node may show the state of a block before its logs; of one two minutes old it has both, and still the state. */
+const LOG_LAG_BLOCKS = 64n
 const HASH = /^0x[0-9a-fA-F]{64}$/
 /** How far before its arrival a payment's transfer is searched for. */
 const LOOK_BACK_SECONDS = 86_400n
@@ -66,19 +68,22 @@ export class EvmChain {
       if (receipt !== undefined && transfer !== undefined) return this.#paid(receipt, transfer)
     }
     const head = await this.#client.getBlock({ blockTag: 'latest' })
-    const { from, nonce } = payloadOf(payment).authorization
-    const isUsed = await this.#client.readContract({
-      address: payment.asset as Address,
-      abi: TOKEN_ABI,
-      functionName: 'authorizationState',
-      args: [from, nonce],
-      blockNumber: head.number,
-    })
-    if (isUsed) return this.#findUse(payment, receivedAt, head)
+    if (await this.#isUsed(payment, head.number)) return this.#findUse(payment, receivedAt, head)
     if (isOver(payment, head.timestamp)) return { kind: 'impossible', reason: 'authorization_expired' }
     const open = told.filter(({ receipt }) => receipt === undefined)
     const waiting = await Promise.all(open.map(({ hash }) => this.#waits(hash)))
     return { kind: 'pending', sent: waiting.includes(true) }
+  }
+
+  async #isUsed(payment: SignedPayment, blockNumber: bigint): Promise<boolean> {
+    const { from, nonce } = payloadOf(payment).authorization
+    return this.#client.readContract({
+      address: payment.asset as Address,
+      abi: TOKEN_ABI,
+      functionName: 'authorizationState',
+      args: [from, nonce],
+      blockNumber,
+    })
   }
 
   async #paid(receipt: TransactionReceipt, transfer: ChainTransfer): Promise<ChainOutcome> {
@@ -110,9 +115,8 @@ export class EvmChain {
       if (canceled !== undefined) return { kind: 'impossible', reason: 'authorization_canceled' }
       const { timestamp } = await this.#client.getBlock({ blockNumber: fromBlock })
       if (fromBlock > 0n && timestamp >= since) continue
-      // A node may show the state of a block before its logs.
-      if (!isPast(receivedAt, head.timestamp)) return { kind: 'pending', sent: true }
-      return { kind: 'impossible', reason: 'nonce_already_used_before' }
+      const isOld = head.number > LOG_LAG_BLOCKS && (await this.#isUsed(payment, head.number - LOG_LAG_BLOCKS))
+      return isOld ? { kind: 'impossible', reason: 'nonce_already_used_before' } : { kind: 'pending', sent: true }
     }
   }
 
@@ -149,13 +153,9 @@ export async function absent<Value>(
   }
 }
 
+/** Whether the chain has left the payment's end behind by the margin. */
 function isOver({ validUntil }: SignedPayment, headSeconds: bigint): boolean {
-  return validUntil !== null && isPast(validUntil, headSeconds)
-}
-
-/** Whether the chain has left an instant behind by the margin. */
-function isPast(instant: Date, headSeconds: bigint): boolean {
-  return Number(headSeconds) * 1_000 > instant.getTime() + EXPIRY_MARGIN_MS
+  return validUntil !== null && Number(headSeconds) * 1_000 > validUntil.getTime() + EXPIRY_MARGIN_MS
 }
 
 /** A facilitator elsewhere may tell anything. */

@@ -28,6 +28,8 @@ import { type NodeProxy, startNodeProxy } from '../../../../support/node-proxy.t
 import { createRecordingLog } from '../../../../support/recording-log.ts'
 
 const SECOND_MS = 1_000
+const HOUR_MS = 3_600_000
+const DAY_SECONDS = 86_400n
 const FACILITATOR = privateKeyToAddress(FACILITATOR_KEY)
 
 let chain: BaseChain
@@ -97,10 +99,30 @@ describe('a payment is neither lost nor invented when', () => {
   it("the node's logs lag behind the state that it shows", async () => {
     const payload = await signAuthorization(await createFundedPayer(chain))
     await frontRun(chain, payload)
+    // However long ago it arrived: it may have been put on the chain just now.
+    const receivedAt = new Date(Date.now() - HOUR_MS)
+    const lookUpLate = () => network.lookUp(read(payload), { transactionIds: [], receivedAt })
     node.alter = (method, result) => (method === 'eth_getLogs' ? [] : result)
-    expect(await lookUp(read(payload))).toEqual({ kind: 'pending', sent: true })
+    expect(await lookUpLate()).toEqual({ kind: 'pending', sent: true })
+    await chain.client.mine({ blocks: 63 })
+    expect(await lookUpLate()).toEqual({ kind: 'pending', sent: true })
     node.alter = (_, result) => result
-    expect(await lookUp(read(payload))).toMatchObject({ kind: 'paid' })
+    expect(await lookUpLate()).toMatchObject({ kind: 'paid' })
+  })
+
+  it('its nonce was used for something else, long before it came', async () => {
+    const payer = await createFundedPayer(chain)
+    const used = await signAuthorization(payer)
+    await frontRun(chain, used)
+    await chain.client.mine({ blocks: 100 })
+    const [early, late] = [{ value: 6_000_000n }, { validAfter: BigInt(Math.floor(Date.now() / 1_000)) + DAY_SECONDS }]
+    const reuse = (options: { value?: bigint; validAfter?: bigint }) =>
+      signAuthorization(payer, { nonce: used.authorization.nonce, ...options })
+    expect(await lookUp(read(await reuse(early)))).toMatchObject({ reason: 'nonce_already_used_otherwise' })
+    // Only blocks since it could be valid are searched.
+    node.alter = (method, result) => (method === 'eth_getLogs' ? [] : result)
+    expect(await lookUp(read(await reuse(late)))).toMatchObject({ reason: 'nonce_already_used_before' })
+    node.alter = (_, result) => result
   })
 
   it('the node turns to another chain while the server runs', async () => {
