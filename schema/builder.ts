@@ -76,7 +76,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
   errors: { directResult: true },
   validation: {
-    validationError: ({ issues }) => invalidRequest(new z.ZodError(issues.map(toZodIssue))),
+    validationError: ({ issues }, args) => invalidRequest(new z.ZodError(issues.map(toZodIssue)), args),
   },
   complexity: {
     // The limit itself is applied before execution, where it can refuse the whole operation at once.

@@ -60,10 +60,10 @@ export interface OperatorErrorFacts {
   details: ValidationTree | null
 }
 
-/** What a caller may read of an error; of an unknown one that is a fixed sentence. */
-export function toErrorFacts(error: TRPCError): OperatorErrorFacts {
+/** What a caller may read of an error; of an unknown one that is a fixed sentence. `input` is what the call was sent. */
+export function toErrorFacts(error: TRPCError, input: unknown): OperatorErrorFacts {
   if (error.code === 'INTERNAL_SERVER_ERROR') return { message: INTERNAL_MESSAGE, domainCode: null, details: null }
-  const cause = error.cause instanceof z.ZodError ? invalidRequest(error.cause) : error.cause
+  const cause = error.cause instanceof z.ZodError ? invalidRequest(error.cause, input) : error.cause
   if (!(cause instanceof DomainError)) return { message: error.message, domainCode: null, details: null }
   return { message: cause.message, domainCode: cause.code, details: cause.details ?? null }
 }

@@ -16,8 +16,8 @@ export interface OperatorContext {
 const t = initTRPC.context<OperatorContext>().create({
   // Its default, a look at NODE_ENV, would put stack traces into answers.
   isDev: false,
-  errorFormatter: ({ shape, error, path, ctx }) => {
-    const { message, domainCode, details } = toErrorFacts(error)
+  errorFormatter: ({ shape, error, path, input, ctx }) => {
+    const { message, domainCode, details } = toErrorFacts(error, input)
     const { code, httpStatus } = shape.data
     return { ...shape, message, data: { code, httpStatus, path, domainCode, details, requestId: ctx?.requestId } }
   },
@@ -35,9 +35,9 @@ function toTrpcError(cause: DomainError): TRPCError {
   return new TRPCError({ code: TRPC_CODES[cause.code], message: cause.message, cause })
 }
 
-function endingOf(error: TRPCError): ActionEnding {
+function endingOf(error: TRPCError, input: unknown): ActionEnding {
   const translated = translate(error)
-  const { message, domainCode } = toErrorFacts(translated)
+  const { message, domainCode } = toErrorFacts(translated, input)
   const ourFault = translated.code === 'INTERNAL_SERVER_ERROR' || translated.code === 'SERVICE_UNAVAILABLE'
   return {
     outcome: ourFault ? 'failed' : 'refused',
@@ -64,6 +64,6 @@ export const operatorProcedure = t.procedure
     const input = await getRawInput()
     const finish = await services.audit.begin({ actor: operator, action: path, input, requestId })
     const result = await next(inner)
-    await finish(result.ok ? { outcome: 'done', answer: result.data } : endingOf(result.error))
+    await finish(result.ok ? { outcome: 'done', answer: result.data } : endingOf(result.error, input))
     return result
   })

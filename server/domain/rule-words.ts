@@ -2,6 +2,8 @@ import type { z } from 'zod'
 
 /** Values of an enum that a sentence still holds. */
 const NAMED_VALUES_MAX = 30
+/** A longer text is told by its length. */
+const QUOTED_CHARACTERS_MAX = 40
 
 const KINDS: Partial<Record<z.core.$ZodInvalidTypeExpected, string>> = {
   string: 'a text',
@@ -34,6 +36,17 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined
   }
+}
+
+/** What was sent in place of what the rule wants, as the end of its sentence; undefined where that tells nothing. */
+export function describeSent({ code }: Pick<z.core.$ZodIssue, 'code'>, value: unknown): string | undefined {
+  if (code === 'unrecognized_keys' || value === undefined || value === '') return undefined
+  if (typeof value === 'string' && value.length > QUOTED_CHARACTERS_MAX) return `it has ${value.length}`
+  if (typeof value === 'string') return `it is ${JSON.stringify(value)}`
+  if (Array.isArray(value)) return code === 'invalid_type' ? 'it is a list' : `it has ${value.length}`
+  if (typeof value !== 'object') return `it is ${String(value)}`
+  if (value === null) return 'it is null'
+  return code === 'invalid_type' ? 'it is an object' : undefined
 }
 
 function mustBe(what: string | undefined, before = ''): string | undefined {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DomainError, type ValidationTree } from './errors.ts'
-import { describeIssue } from './rule-words.ts'
+import { describeIssue, describeSent } from './rule-words.ts'
 
 z.config({ customError: describeIssue })
 
@@ -8,27 +8,36 @@ z.config({ customError: describeIssue })
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw invalidRequest(parsed.error)
+  throw invalidRequest(parsed.error, value)
 }
 
-/** One sentence that names every offending field, beside the tree. */
-export function invalidRequest(error: z.ZodError): DomainError {
-  const first = error.issues[0]
-  const field = first?.path.map(String).join('.')
-  const sentences = error.issues.slice(0, 5).map((issue) => {
-    const path = issue.path.map(String).join('.')
-    return path === '' ? issue.message : `${path}: ${issue.message}`
+/** One sentence that names every offending field of `input` and what it holds, beside the tree. */
+export function invalidRequest(error: z.ZodError, input: unknown): DomainError {
+  const issues = error.issues.map((issue) => explained(issue, input))
+  const field = issues[0]?.path.map(String).join('.')
+  const sentences = issues.slice(0, 5).map(({ path, message }) => {
+    return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`
   })
   return new DomainError('invalid_request', `Invalid request parameters: ${sentences.join('; ')}`, {
-    details: z.formatError(new z.ZodError(error.issues.map(withoutAlternatives))) as ValidationTree,
+    details: z.formatError(new z.ZodError(issues)) as ValidationTree,
     ...(field ? { field } : {}),
   })
 }
 
-/** A union that says in its own words what fits is not explained a second time by each of its alternatives. */
-function withoutAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue {
-  if (issue.code !== 'invalid_union' || issue.message === 'Invalid input') return issue
-  return { code: 'custom', path: issue.path, message: issue.message, input: issue.input }
+function explained(issue: z.core.$ZodIssue, input: unknown): z.core.$ZodIssue {
+  const { message, path, code } = issue
+  const sent = describeSent(issue, path.reduce(innerValue, input))
+  const subject = path.length === 0 && code === 'invalid_type' ? 'the input ' : ''
+  const told = `${subject}${message}${sent === undefined ? '' : ` (${sent})`}`
+  // A union that says in its own words what fits is not explained a second time by each of its alternatives.
+  if (code === 'invalid_union' && message !== 'Invalid input') return { code: 'custom', path, message: told }
+  return { ...issue, message: told }
+}
+
+function innerValue(outer: unknown, key: PropertyKey): unknown {
+  return typeof outer === 'object' && outer !== null && Object.hasOwn(outer, key)
+    ? (outer as Record<PropertyKey, unknown>)[key]
+    : undefined
 }
 
 /** An `invalid_request` about one field, in the same shape as a schema failure; a dot leads into an object or a list. */

@@ -9,7 +9,7 @@ import { isTimeZone } from './zone-calendar.ts'
 /** Usage is no older than the service, and databases know no year zero. */
 const DAY_MIN = '2000-01-01'
 
-const DAY_FORM = { error: 'must be a day of the calendar in the form YYYY-MM-DD' }
+const DAY_FORM = { error: 'must be a day of the calendar in the form YYYY-MM-DD', abort: true }
 
 /** `YYYY-MM-DD`. */
 const Day = z.iso.date(DAY_FORM).refine((day) => day >= DAY_MIN, { error: `must not be before ${DAY_MIN}` })
@@ -29,7 +29,7 @@ export const UsageQuery = z.strictObject({
     .array(z.enum(USAGE_DIMENSIONS))
     .max(USAGE_DIMENSIONS.length)
     .refine((dimensions) => new Set(dimensions.filter(isTimeUnit)).size <= 1, {
-      error: `must name at most one unit of time: ${USAGE_TIME_UNITS.join(', ')}`,
+      error: `must name at most one unit of time: ${USAGE_TIME_UNITS.join(', ').toUpperCase()}`,
     })
     .default([]),
   orderBy: z.enum(USAGE_ORDERS).default('amount'),
@@ -48,7 +48,7 @@ export const UsageQuery = z.strictObject({
 export type UsageQuery = z.output<typeof UsageQuery>
 export type UsageFilter = NonNullable<UsageQuery['filter']>
 
-const LOOKBACK = /^[1-9]\d{0,3}d$/
+const LOOKBACK = /^[1-9]\d*d$/
 
 /** The period of the specification's report: a range of UTC days, or else the last so many, today included. */
 export const UsageAnalyticsQuery = z.object({
