@@ -1,4 +1,4 @@
-import { formatUsd, formatUsdFixed } from '../server/domain/money.ts'
+import { type Currency, formatUsd, formatUsdFixed } from '../server/domain/money.ts'
 import type { Balance } from '../server/domain/ledger/ledger.ts'
 import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'
 import type { RateGrant } from '../server/domain/rate-limits/rate-plan.ts'
@@ -8,8 +8,7 @@ import type { Exchange } from './exchange.ts'
 export function setMeteringHeaders(exchange: Exchange, metered: MeteredRequest): void {
   setRateLimitHeaders(exchange, metered.grant)
   const { usdNano, diemNano } = metered.hold.balancesBefore
-  setBalance(exchange, 'usd', usdNano)
-  setBalance(exchange, 'diem', diemNano)
+  setBalances(exchange, { usdNano, diemNano })
   const { receipt } = metered
   // A stream's head leaves before its charge is known.
   setBalanceRemaining(exchange, receipt?.currency === 'usd' ? receipt.balanceAfterNano : usdNano)
@@ -39,14 +38,16 @@ export function setRateLimitHeaders(
 }
 
 /** The balances as they stand, on answers that charge nothing. An account that never had a currency has none of it. */
+/** A currency that the account never had is zero, as it is on metered answers. */
 export function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): void {
-  const nanoOf = (wanted: Balance['currency']): bigint =>
-    balances.find(({ currency }) => currency === wanted)?.balanceNanoUsd ?? 0n
-  setBalance(exchange, 'usd', nanoOf('usd'))
-  setBalance(exchange, 'diem', nanoOf('diem'))
-  setBalanceRemaining(exchange, nanoOf('usd'))
+  const nanoOf = (name: Currency): bigint => balances.find(({ currency }) => currency === name)?.balanceNanoUsd ?? 0n
+  const usdNano = nanoOf('usd')
+  setBalances(exchange, { usdNano, diemNano: nanoOf('diem') })
+  setBalanceRemaining(exchange, usdNano)
 }
 
-function setBalance(exchange: Exchange, currency: 'usd' | 'diem', balanceNanoUsd: bigint): void {
-  exchange.setHeader(`x-${exchange.services.serviceName}-balance-${currency}`, formatUsd(balanceNanoUsd))
+function setBalances(exchange: Exchange, { usdNano, diemNano }: { usdNano: bigint; diemNano: bigint }): void {
+  const { serviceName } = exchange.services
+  exchange.setHeader(`x-${serviceName}-balance-usd`, formatUsd(usdNano))
+  exchange.setHeader(`x-${serviceName}-balance-diem`, formatUsd(diemNano))
 }

@@ -108,7 +108,7 @@ export function toHistoryCsv(entries: readonly UsageHistoryEntry[]): string {
 
 /** A text that a spreadsheet would run as a formula is made one that it shows. */
 function toText(text: string): string {
-  const shown = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  const shown = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown
 }
 
