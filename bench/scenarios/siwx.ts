@@ -12,6 +12,8 @@ import { median } from '../harness/statistics.ts'
 
 const HEADERS = 150
 const ORIGIN = 'https://api.example.com'
+/** Fills the text up to the limit with what its grammar takes longest to read. */
+const LONG_PATH = 'a/'.repeat(560)
 const SOLANA = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
 
 interface Signed {
@@ -41,6 +43,7 @@ export async function runSiwx({ rounds, signal }: Pick<ScenarioOptions, 'rounds'
     })),
     verdicts: [
       judge('EVM wallet', Math.min(...of('EVM wallet')), { atMost: 5, unit: ' ms' }),
+      judge('EVM wallet, longest text', Math.min(...of('EVM wallet, longest text')), { atMost: 5, unit: ' ms' }),
       judge('EVM wallet against ethers.verifyMessage', ratioOf(of('EVM wallet'), of('floor: ethers.verifyMessage')), {
         atMost: 2.5,
       }),
@@ -64,6 +67,7 @@ async function measureRound(): Promise<[string, number][]> {
   const signIn = createSignIn()
   const evm = await Promise.all(Array.from({ length: HEADERS }, () => signByEvm(ORIGIN)))
   const solana = Array.from({ length: HEADERS }, signBySolana)
+  const long = await Promise.all(Array.from({ length: HEADERS }, () => signByEvm(ORIGIN, LONG_PATH)))
   const foreign = await Promise.all(Array.from({ length: HEADERS }, () => signByEvm('https://evil.example.com')))
   const garbage = Array.from({ length: HEADERS }, () => randomBytes(6_000).toString('base64'))
   const [wrong] = evm.map(({ header }) => withOtherNonce(header))
@@ -73,6 +77,7 @@ async function measureRound(): Promise<[string, number][]> {
   return [
     ['floor: ethers.verifyMessage', await cpuMsOf(evm, ({ bareCheck }) => bareCheck())],
     ['EVM wallet', await take(evm.map(({ header }) => header))],
+    ['EVM wallet, longest text', await take(long.map(({ header }) => header))],
     ['floor: Ed25519 by node:crypto', await cpuMsOf(solana, ({ bareCheck }) => bareCheck())],
     ['Solana wallet', await take(solana.map(({ header }) => header))],
     ['message for another service', await take(foreign.map(({ header }) => header))],
@@ -111,25 +116,25 @@ async function cpuMsOf<Item>(items: readonly Item[], run: (item: Item) => unknow
   return (user + system) / 1_000 / items.length
 }
 
-function fieldsOf(address: string, origin: string) {
+function fieldsOf(address: string, origin: string, path = 'api/v1/chat/completions') {
   return {
     domain: new URL(origin).host,
     address,
     statement: 'Sign in',
-    uri: `${origin}/api/v1/chat/completions`,
+    uri: `${origin}/${path}`,
     version: '1',
     nonce: randomBytes(16).toString('hex'),
     issuedAt: systemClock.now().toISOString(),
     expirationTime: undefined,
     notBefore: undefined,
     requestId: undefined,
-    resources: [`${origin}/api/v1/chat/completions`],
+    resources: [`${origin}/api/v1`],
   }
 }
 
-async function signByEvm(origin: string): Promise<Signed> {
+async function signByEvm(origin: string, path?: string): Promise<Signed> {
   const account = privateKeyToAccount(generatePrivateKey())
-  const fields = fieldsOf(account.address, origin)
+  const fields = fieldsOf(account.address, origin, path)
   const text = formatSignInMessage({ ...fields, chain: 'evm', chainId: '8453' })
   const signature = await account.signMessage({ message: text })
   const header = encode({ ...fields, chainId: 'eip155:8453', type: 'eip191', signature })

@@ -16,7 +16,7 @@ import type { SingleUseStore } from './single-use-store.ts'
 import { verifySolanaSignature } from './solana-signature.ts'
 
 /** The grammar of EIP-4361 takes its time: this bounds it to a few milliseconds. */
-const MESSAGE_CHARACTERS_MAX = 2_000
+const MESSAGE_CHARACTERS_MAX = 1_500
 const REMEMBERED_REFUSALS = { max: 5_000, ttl: 60_000 }
 const FAMILIAR_WALLETS = { max: 50_000, ttl: 3_600_000 }
 /** Refusals that another moment may undo. */
