@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { formatUsd } from './money.ts'
 
 /** Values of an enum that a sentence still holds. */
 const NAMED_VALUES_MAX = 30
@@ -44,6 +45,9 @@ export function describeSent({ code }: Pick<z.core.$ZodIssue, 'code'>, value: un
   if (typeof value === 'string' && value.length > QUOTED_CHARACTERS_MAX) return `it has ${value.length}`
   if (typeof value === 'string') return `it is ${JSON.stringify(value)}`
   if (Array.isArray(value)) return code === 'invalid_type' ? 'it is a list' : `it has ${value.length}`
+  // Amounts are bigints inside, in nano-USD.
+  if (typeof value === 'bigint') return `it is ${formatUsd(value)}`
+  if (value instanceof Date) return `it is ${value.toISOString()}`
   if (typeof value !== 'object') return `it is ${String(value)}`
   if (value === null) return 'it is null'
   return code === 'invalid_type' ? 'it is an object' : undefined

@@ -77,7 +77,10 @@ describe('createApiKey', () => {
     const created = await create({ type: 'ADMIN', description: 'x'.repeat(65), limits: { usd: '-1' } })
     expect(created).toMatchObject({
       __typename: 'InvalidInput',
-      fields: [{ path: 'description' }, { path: 'limits.usd' }],
+      fields: [
+        { path: 'description', messages: ['must have at most 64 characters (it has 65)'] },
+        { path: 'limits.usd', messages: ['must not be negative (it is -1)'] },
+      ],
     })
     expect(created.message).toContain('description')
   })

@@ -229,11 +229,12 @@ describe('GET /billing/usage-analytics', () => {
     ['lookback', '1.5d'],
     ['lookback', '07d'],
     ['lookback', '99999999999999999999d'],
-  ])('refuses the %s %s and names it', async (field, value) => {
+  ])('refuses the %s %s and names both', async (field, value) => {
     const owner = await app.createOwner()
     const { status, body } = await owner.get(`${PATH}?${field}=${encodeURIComponent(value)}`)
     expect(status).toBe(400)
     expect(body).toMatchObject({ code: 'INVALID_REQUEST', details: { [field]: { _errors: [expect.any(String)] } } })
+    expect(body.error).toContain(value)
   })
 
   it.each([
@@ -254,6 +255,7 @@ describe('GET /billing/usage-analytics', () => {
     expect(status).toBe(400)
     expect(body.details).toMatchObject({ [field]: { _errors: [expect.any(String)] } })
     expect(body.error).toContain(field)
+    expect(body.error).toMatch(/is (missing|a list|"|\d{4}-)/)
   })
 
   it('refuses through GraphQL what it refuses over REST', async () => {

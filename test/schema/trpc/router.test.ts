@@ -123,10 +123,10 @@ describe('errors', () => {
     expect(Object.keys(TRPC_CODES).toSorted()).toEqual([...DOMAIN_ERROR_CODES].toSorted())
   })
 
-  test('bad input names its fields in a sentence and in the tree', async () => {
+  test('bad input names its fields and what they hold, in a sentence and in the tree', async () => {
     const call = client.accounts.create.mutate({ name: '', balance: '5', tier: 'gold' } as never)
     expect(await failureOf(call)).toMatchObject({
-      message: expect.stringMatching(/name: .*tier: .*"balance"/),
+      message: expect.stringMatching(/name: .*tier: .*\(it is "gold"\).*"balance"/),
       data: {
         code: 'BAD_REQUEST',
         domainCode: 'invalid_request',

@@ -23,6 +23,12 @@ describe('a rule without words of its own', () => {
     ['must be at least 1 (it is 0)', z.int().min(1), 0],
     ['must be at most 100 (it is 101)', z.int().max(100), 101],
     ['must be more than 0 (it is 0)', z.number().positive(), 0],
+    ['must be at least 0 (it is -1.5)', z.bigint().min(0n), -1_500_000_000n],
+    [
+      'must not be old (it is 2026-01-01T00:00:00.000Z)',
+      z.date().refine(() => false, 'must not be old'),
+      new Date('2026-01-01'),
+    ],
     ['must be less than 5 (it is 5)', z.number().lt(5), 5],
     ['the input must be true or false (it is "yes")', z.boolean(), 'yes'],
     ['must not be empty', z.string().min(1), ''],
