@@ -5,16 +5,20 @@ import type { RedisClient } from './redis-client.ts'
 /** Layout of the stored hashes; a new layout takes a new version, so that two releases can run side by side. */
 const LAYOUT_VERSION = 'w1'
 
-const BATCH_CALLS_MAX = 512
+/** Bounds how long one script keeps the server from its other clients. */
+const BATCH_REQUESTS_MAX = 128
 /** A correction may wait this long for a call that it can travel with. */
 const CORRECTION_DELAY_MS = 10
 
-interface ScriptCall {
+/** One request's part of a script call. */
+interface Part {
+  /** What its keys have in common, so that the server keeps them in one slot. */
+  place: string
   keys: string[]
   args: string[]
 }
 
-interface Correction extends ScriptCall {
+interface Correction extends Part {
   resolve: () => void
   reject: (error: unknown) => void
 }
@@ -26,7 +30,8 @@ export interface RedisWindowStoreDeps {
 }
 
 /**
- * Rate windows that all processes share. One script call per request; an account's windows share one hash slot.
+ * Rate windows that all processes share. An account's windows share one hash slot; its requests that arrive during one
+ * round trip share the next script call, which decides them one by one.
  *
  * Time is the caller's, so clocks of processes may differ. A window takes the newest instant it has seen: a process
  * that lags books a little late, which refuses rather than admits. A process whose clock leads by more than a window
@@ -36,17 +41,15 @@ export interface RedisWindowStoreDeps {
 export class RedisWindowStore implements WindowStore {
   readonly #client: RedisClient
   readonly #keyPrefix: string
-
-  /** Each write to the server wakes it: what arrives during one round trip shares the next. */
-  readonly #lane: GroupCommit<ScriptCall, PromiseSettledResult<number[]>>
+  readonly #lane: GroupCommit<Part, PromiseSettledResult<number[]>>
   #corrections: Correction[] = []
   #correctionTimer: NodeJS.Timeout | undefined
 
   constructor(deps: RedisWindowStoreDeps) {
     this.#client = deps.client
     this.#keyPrefix = `${deps.keyPrefix ?? 'sluice'}:${LAYOUT_VERSION}`
-    this.#lane = new GroupCommit((calls) => this.#consumeAll(calls), {
-      batchItemsMax: BATCH_CALLS_MAX,
+    this.#lane = new GroupCommit((parts) => this.#consumeAll(parts), {
+      batchItemsMax: BATCH_REQUESTS_MAX,
       isTransient: () => false,
       retriesMax: () => 0,
       wait: () => Promise.resolve(),
@@ -54,7 +57,7 @@ export class RedisWindowStore implements WindowStore {
   }
 
   async consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
-    const answer = await this.#lane.submit({ keys: this.#keys(charges), args: argumentsOf(charges, nowMs) })
+    const answer = await this.#lane.submit(this.#part(charges, argumentsOf(charges, nowMs)))
     if (answer.status === 'rejected') throw answer.reason
     const reply = answer.value
     const refusedBy = numberAt(reply, 0)
@@ -69,17 +72,22 @@ export class RedisWindowStore implements WindowStore {
   }
 
   adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
-    const args = [String(consumedAtMs)]
-    for (const { charge, delta } of charges) args.push(windowMs(charge), String(charge.buckets), String(delta))
-    const keys = this.#keys(charges.map(({ charge }) => charge))
+    const at = String(consumedAtMs)
+    const args: string[] = []
+    for (const { charge, delta } of charges) args.push(at, windowMs(charge), String(charge.buckets), String(delta))
+    const part = this.#part(
+      charges.map(({ charge }) => charge),
+      args,
+    )
     return new Promise((resolve, reject) => {
-      this.#corrections.push({ keys, args, resolve, reject })
+      this.#corrections.push({ ...part, resolve, reject })
       this.#correctionTimer ??= setTimeout(() => this.#sendCorrections(), CORRECTION_DELAY_MS)
     })
   }
 
   async peek(charges: readonly WindowCharge[], nowMs: number): Promise<WindowState[]> {
-    return statesOf(charges, await this.#client.peekWindows(this.#keys(charges), argumentsOf(charges, nowMs)))
+    const { keys, args } = this.#part(charges, argumentsOf(charges, nowMs))
+    return statesOf(charges, await this.#client.peekWindows(keys, args))
   }
 
   /** The connection belongs to whoever opened it. */
@@ -88,31 +96,68 @@ export class RedisWindowStore implements WindowStore {
     await this.#lane.drained()
   }
 
-  /** Never rejects, so that a lost call fails alone; corrections that wait ride along. */
-  #consumeAll(calls: readonly ScriptCall[]): Promise<PromiseSettledResult<number[]>[]> {
+  /** Corrections that wait ride along. */
+  async #consumeAll(parts: readonly Part[]): Promise<PromiseSettledResult<number[]>[]> {
     this.#sendCorrections()
-    return Promise.allSettled(calls.map(({ keys, args }) => this.#client.consumeWindows(keys, args)))
+    const answers = new Map<Part, PromiseSettledResult<number[]>>()
+    await Promise.all(byPlace(parts).map((ofPlace) => this.#consumeOfPlace(ofPlace, answers)))
+    return parts.map((part) => answers.get(part) ?? { status: 'rejected', reason: new Error('no answer') })
+  }
+
+  /** Never rejects, so that a call that fails takes none of another place with it. */
+  async #consumeOfPlace(parts: readonly Part[], answers: Map<Part, PromiseSettledResult<number[]>>): Promise<void> {
+    try {
+      const reply = await this.#client.consumeWindows(...joined(parts))
+      let start = 0
+      for (const part of parts) {
+        const end = start + replyLength(part)
+        answers.set(part, { status: 'fulfilled', value: reply.slice(start, end) })
+        start = end
+      }
+    } catch (reason) {
+      for (const part of parts) answers.set(part, { status: 'rejected', reason })
+    }
   }
 
   #sendCorrections(): void {
     clearTimeout(this.#correctionTimer)
     this.#correctionTimer = undefined
-    for (const { keys, args, resolve, reject } of this.#corrections.splice(0)) {
-      this.#client.adjustWindows(keys, args).then(() => resolve(), reject)
+    for (const ofPlace of byPlace(this.#corrections.splice(0))) {
+      this.#client.adjustWindows(...joined(ofPlace)).then(
+        () => ofPlace.forEach(({ resolve }) => resolve()),
+        (error: unknown) => ofPlace.forEach(({ reject }) => reject(error)),
+      )
     }
   }
 
-  #keys(charges: readonly WindowCharge[]): string[] {
-    return charges.map(({ key, windowSeconds }) => {
-      const colon = key.indexOf(':')
-      const [place, rest] = colon < 0 ? [key, ''] : [key.slice(0, colon), key.slice(colon)]
-      return `${this.#keyPrefix}:{${place}}${rest}:${windowSeconds}`
-    })
+  #part(charges: readonly WindowCharge[], args: string[]): Part {
+    const [place = ''] = (charges[0]?.key ?? '').split(':', 1)
+    return { place, keys: charges.map((charge) => this.#keyOf(charge)), args }
+  }
+
+  #keyOf({ key, windowSeconds }: WindowCharge): string {
+    const colon = key.indexOf(':')
+    const [place, rest] = colon < 0 ? [key, ''] : [key.slice(0, colon), key.slice(colon)]
+    return `${this.#keyPrefix}:{${place}}${rest}:${windowSeconds}`
   }
 }
 
+/** In order of arrival within each place. */
+function byPlace<P extends Part>(parts: readonly P[]): P[][] {
+  return [...Map.groupBy(parts, ({ place }) => place).values()]
+}
+
+function joined(parts: readonly Part[]): [keys: string[], args: string[]] {
+  return [parts.flatMap(({ keys }) => keys), parts.flatMap(({ args }) => args)]
+}
+
+/** Three numbers of the request, and two of each window. */
+function replyLength({ keys }: Part): number {
+  return 3 + 2 * keys.length
+}
+
 function argumentsOf(charges: readonly WindowCharge[], nowMs: number): string[] {
-  const args = [String(Math.floor(nowMs))]
+  const args = [String(charges.length), String(Math.floor(nowMs))]
   for (const charge of charges) {
     args.push(String(charge.limit), windowMs(charge), String(charge.buckets), String(charge.weight))
   }

@@ -3,28 +3,14 @@
  * count under the slot's number and its latest booking under `l` and the number. A bucket counts as a whole until its
  * latest booking has left the window. What expired is subtracted when the next consumption is booked, so a refusal
  * writes nothing.
+ *
+ * A script takes several requests, one after the other, each as if it were alone: sending, running and answering a
+ * script costs more than what one request does in it.
  */
 
-/** Reads every window of the call and sets `at`: time never runs behind what a window has seen. */
-const LOAD_WINDOWS = `
-local at = tonumber(ARGV[1])
-local windows = {}
-for i, key in ipairs(KEYS) do
-  local first = i * 4 - 2
-  local seen = redis.call('HMGET', key, 't', 's')
-  local window = {
-    key = key, limit = tonumber(ARGV[first]), span = tonumber(ARGV[first + 1]),
-    buckets = tonumber(ARGV[first + 2]), weight = tonumber(ARGV[first + 3]),
-    newest_at = tonumber(seen[1] or nil), sum = tonumber(seen[2] or nil) or 0, expired = {}
-  }
-  window.ms = math.ceil(window.span / (window.buckets - 1))
-  if window.newest_at then
-    at = math.max(at, window.newest_at)
-    window.newest = math.floor(window.newest_at / window.ms)
-    window.oldest = window.newest - window.buckets + 1
-  end
-  windows[i] = window
-end
+/** `load_windows` reads the windows of the next request, and its instant: time never runs behind what a window has seen. */
+const READ_REQUESTS = `
+local next_key, next_arg = 1, 1
 
 local function each_bucket(window, last, visit)
   for start = window.oldest, last, 64 do
@@ -42,7 +28,24 @@ local function each_bucket(window, last, visit)
   end
 end
 
-for _, window in ipairs(windows) do
+local function load_window()
+  local key = KEYS[next_key]
+  local seen = redis.call('HMGET', key, 't', 's')
+  local window = {
+    key = key, limit = tonumber(ARGV[next_arg]), span = tonumber(ARGV[next_arg + 1]),
+    buckets = tonumber(ARGV[next_arg + 2]), weight = tonumber(ARGV[next_arg + 3]),
+    newest_at = tonumber(seen[1] or nil), sum = tonumber(seen[2] or nil) or 0, expired = {}
+  }
+  window.ms = math.ceil(window.span / (window.buckets - 1))
+  if window.newest_at then
+    window.newest = math.floor(window.newest_at / window.ms)
+    window.oldest = window.newest - window.buckets + 1
+  end
+  next_key, next_arg = next_key + 1, next_arg + 4
+  return window
+end
+
+local function expire(window, at)
   window.bucket = math.floor(at / window.ms)
   if window.newest_at and window.newest_at + window.span <= at then
     window.stale = true
@@ -58,68 +61,99 @@ for _, window in ipairs(windows) do
   end
   window.reset_at = window.sum > 0 and window.newest_at + window.span or at
 end
+
+local function load_windows()
+  local count, at = tonumber(ARGV[next_arg]), tonumber(ARGV[next_arg + 1])
+  next_arg = next_arg + 2
+  local windows = {}
+  for i = 1, count do
+    windows[i] = load_window()
+    at = math.max(at, windows[i].newest_at or at)
+  end
+  for _, window in ipairs(windows) do expire(window, at) end
+  return windows, at
+end
+
+local reply = {}
+local function answer(refused_by, retry_at, at, windows)
+  reply[#reply + 1] = refused_by
+  reply[#reply + 1] = retry_at
+  reply[#reply + 1] = at
+  for _, window in ipairs(windows) do
+    reply[#reply + 1] = window.sum
+    reply[#reply + 1] = window.reset_at
+  end
+end
 `
 
 /**
- * KEYS: the windows. ARGV: now, then limit, milliseconds, buckets and weight of each window.
- * Replies refusing window or 0, instant at which its weight fits or -1, instant of booking, then sum and reset of each.
+ * KEYS: the windows of each request. ARGV, for each request: number of windows, now, then limit, milliseconds, buckets
+ * and weight of each window. Replies, for each request: refusing window or 0, instant at which its weight fits or -1,
+ * instant of booking, then sum and reset of each window.
  */
-export const CONSUME_SCRIPT = `${LOAD_WINDOWS}
-local refused_by, retry_at = 0, 0
-for i, window in ipairs(windows) do
-  local excess = window.sum + window.weight - window.limit
-  if excess > 0 then
-    local fits_at = -1
-    if window.weight <= window.limit then
-      local freed = 0
-      each_bucket(window, window.newest, function(slot, count, leaves_at)
-        if leaves_at > at then freed = freed + count end
-        fits_at = leaves_at
-        return freed >= excess
-      end)
-      window.reset_at = fits_at
-    end
-    if refused_by == 0 or (retry_at ~= -1 and (fits_at == -1 or fits_at > retry_at)) then
-      refused_by, retry_at = i, fits_at
+export const CONSUME_SCRIPT = `${READ_REQUESTS}
+local function refusal(windows, at)
+  local refused_by, retry_at = 0, 0
+  for i, window in ipairs(windows) do
+    local excess = window.sum + window.weight - window.limit
+    if excess > 0 then
+      local fits_at = -1
+      if window.weight <= window.limit then
+        local freed = 0
+        each_bucket(window, window.newest, function(slot, count, leaves_at)
+          if leaves_at > at then freed = freed + count end
+          fits_at = leaves_at
+          return freed >= excess
+        end)
+        window.reset_at = fits_at
+      end
+      if refused_by == 0 or (retry_at ~= -1 and (fits_at == -1 or fits_at > retry_at)) then
+        refused_by, retry_at = i, fits_at
+      end
     end
   end
+  return refused_by, retry_at
 end
-if refused_by == 0 then
-  for _, window in ipairs(windows) do
-    local slot = window.bucket % window.buckets
-    if window.stale then redis.call('DEL', window.key) end
-    if #window.expired > 0 then redis.call('HDEL', window.key, unpack(window.expired)) end
-    window.sum = window.sum + window.weight
-    redis.call('HINCRBY', window.key, slot, window.weight)
-    redis.call('HSET', window.key, 't', at, 's', window.sum, 'l' .. slot, at)
-    redis.call('PEXPIRE', window.key, window.span + 5000)
-    window.reset_at = window.sum > 0 and at + window.span or at
+
+local function book(window, at)
+  local slot = window.bucket % window.buckets
+  if window.stale then redis.call('DEL', window.key) end
+  if #window.expired > 0 then redis.call('HDEL', window.key, unpack(window.expired)) end
+  window.sum = window.sum + window.weight
+  redis.call('HINCRBY', window.key, slot, window.weight)
+  redis.call('HSET', window.key, 't', at, 's', window.sum, 'l' .. slot, at)
+  redis.call('PEXPIRE', window.key, window.span + 5000)
+  window.reset_at = window.sum > 0 and at + window.span or at
+end
+
+while ARGV[next_arg] do
+  local windows, at = load_windows()
+  local refused_by, retry_at = refusal(windows, at)
+  if refused_by == 0 then
+    for _, window in ipairs(windows) do book(window, at) end
   end
-end
-local reply = { refused_by, retry_at, at }
-for _, window in ipairs(windows) do
-  reply[#reply + 1] = window.sum
-  reply[#reply + 1] = window.reset_at
+  answer(refused_by, retry_at, at, windows)
 end
 return reply
 `
 
 /** As CONSUME_SCRIPT, without consuming. */
-export const PEEK_SCRIPT = `${LOAD_WINDOWS}
-local reply = { 0, 0, at }
-for _, window in ipairs(windows) do
-  reply[#reply + 1] = window.sum
-  reply[#reply + 1] = window.reset_at
+export const PEEK_SCRIPT = `${READ_REQUESTS}
+while ARGV[next_arg] do
+  local windows, at = load_windows()
+  answer(0, 0, at, windows)
 end
 return reply
 `
 
-/** KEYS: the windows. ARGV: instant of booking, then milliseconds, buckets and delta of each window. */
+/** KEYS: the windows. ARGV: instant of booking, milliseconds, buckets and delta of each window. */
 export const ADJUST_SCRIPT = `
 for i, key in ipairs(KEYS) do
-  local span, buckets, delta = tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3]), tonumber(ARGV[i * 3 + 1])
+  local first = i * 4 - 3
+  local at, span, buckets, delta =
+    tonumber(ARGV[first]), tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
   local ms = math.ceil(span / (buckets - 1))
-  local bucket = math.floor(tonumber(ARGV[1]) / ms)
+  local bucket = math.floor(at / ms)
   local slot = bucket % buckets
   local seen = redis.call('HMGET', key, slot, 'l' .. slot)
   if seen[2] and math.floor(tonumber(seen[2]) / ms) == bucket then

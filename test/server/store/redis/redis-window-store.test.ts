@@ -46,6 +46,28 @@ describe.runIf(redisUrl !== null)('rate windows in Redis', () => {
     expect(decisions.filter((decision) => decision.admitted)).toHaveLength(50)
   })
 
+  it('decide requests that arrive together one by one, those of each account in order', async () => {
+    const store = new RedisWindowStore({ client, keyPrefix })
+    const accounts = [randomUUID(), randomUUID()]
+    const windows = accounts.map((account) => [
+      charge({ key: `${account}:requests`, limit: 5 }),
+      charge({ key: `${account}:tokens`, limit: 50, weight: 20 }),
+    ])
+    const requests = Array.from({ length: 12 }, (_, index) => windows[index % 2]?.slice(0, 1 + (index % 3)) ?? [])
+    const decisions = await Promise.all(requests.map((charges) => store.consume(charges, START_MS)))
+    const admitted = decisions.map((decision) => decision.admitted)
+    expect(admitted).toEqual([true, true, true, true, true, true, true, false, false, true, false, false])
+  })
+
+  it('fail alone: what stands in the way of one account leaves the others their windows', async () => {
+    const store = new RedisWindowStore({ client, keyPrefix })
+    await client.set(`${keyPrefix}:w1:{broken}:requests:60`, 'no window')
+    const outcomes = await Promise.allSettled(
+      ['broken:requests', 'whole:requests'].map((key) => store.consume([charge({ key })], START_MS)),
+    )
+    expect(outcomes).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: { admitted: true } }])
+  })
+
   it('stay compact: a full minute window is one small hash', async () => {
     const store = new RedisWindowStore({ client, keyPrefix })
     const one = charge({ key: 'compact:requests', limit: 10_000 })
