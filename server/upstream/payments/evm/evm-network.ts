@@ -34,7 +34,7 @@ export class EvmNetwork implements PaymentNetwork {
   readonly network: string
   readonly #options: EvmNetworkOptions
   #parts: Promise<Parts> | undefined
-  #wrongChainId: number | undefined
+  #problem: string | undefined
 
   constructor(options: EvmNetworkOptions) {
     this.#options = options
@@ -42,7 +42,7 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   async requirement(amountAtomic: bigint): Promise<PaymentRequirement> {
-    if (this.#wrongChainId !== undefined) throw this.#wrongChain(this.#wrongChainId)
+    this.#assertNotKnownWrong()
     return this.#terms(amountAtomic)
   }
 
@@ -111,11 +111,18 @@ export class EvmNetwork implements PaymentNetwork {
     }
   }
 
-  /** A node of another chain must never be asked what was paid on this one, and what is behind its URL may change. */
+  /**
+   * A node of another chain must never be asked what was paid on this one, and what is behind its URL may change. Nor is
+   * a token worth a dollar for each million of its units that counts in others.
+   */
   async #assertChain(settlement: EvmSettlement): Promise<void> {
-    const found = await settlement.chainId()
-    this.#wrongChainId = found === this.#options.chainId ? undefined : found
-    if (this.#wrongChainId !== undefined) throw this.#wrongChain(this.#wrongChainId)
+    this.#problem = await settlement.findProblem()
+    this.#assertNotKnownWrong()
+  }
+
+  #assertNotKnownWrong(): void {
+    if (this.#problem === undefined) return
+    throw new DomainError('payment_not_configured', `Payments on ${this.network} are off: ${this.#problem}`)
   }
 
   #ready(): Promise<Parts> {
@@ -133,13 +140,6 @@ export class EvmNetwork implements PaymentNetwork {
     if (facilitatorUrl === null) return { settlement, remote: null }
     const { RemoteFacilitator } = await import('../remote-facilitator.ts')
     return { settlement, remote: new RemoteFacilitator(facilitatorUrl, this.network) }
-  }
-
-  #wrongChain(found: number): DomainError {
-    return new DomainError(
-      'payment_not_configured',
-      `Payments on ${this.network} are off: the configured node serves chain ${found}`,
-    )
   }
 }
 

@@ -1,5 +1,5 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
-import { type Address, formatEther } from 'viem'
+import { type Address, formatEther, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
@@ -12,11 +12,14 @@ import type {
 import { createEvmClient, type EvmClient, EvmChain, toHashes } from './evm-chain.ts'
 import { createSigner } from './evm-signer.ts'
 import { FeeRaiser } from './fee-raiser.ts'
-import { GasAccount, type OnTransaction } from './gas-account.ts'
+import { GasAccount, isUnanswered, type OnTransaction } from './gas-account.ts'
 import { TransactionSender } from './transaction-sender.ts'
 
 /** About ten settlements at a high price of gas on Base. */
 const GAS_WEI_MIN = 100_000_000_000_000n
+/** One base unit is counted as 1,000 nano-USD. */
+const DECIMALS = 6
+const DECIMALS_ABI = parseAbi(['function decimals() view returns (uint8)'])
 /** Reasons that say that the payer did not sign this. */
 const UNSIGNED = /signature|payload_undeployed|factory_not_allowed|recipient_mismatch/
 
@@ -39,6 +42,7 @@ export class EvmSettlement {
   readonly chain: EvmChain
   readonly #client: EvmClient
   readonly #options: EvmSettlementOptions
+  #decimals: number | undefined
   readonly #keyed: { sender: TransactionSender; raiser: FeeRaiser } | null
 
   constructor(options: EvmSettlementOptions) {
@@ -74,18 +78,19 @@ export class EvmSettlement {
     await this.#keyed?.raiser.raise(toHashes(transactionIds), onTransaction)
   }
 
-  chainId(): Promise<number> {
-    return this.#client.getChainId()
+  /** What makes this node, or the token on its chain, the wrong one. A token's decimals never change: they are asked for once. */
+  async findProblem(): Promise<string | undefined> {
+    const { chainId, asset } = this.#options
+    const found = await this.#client.getChainId()
+    if (found !== chainId) return `the configured node serves chain ${found}`
+    this.#decimals ??= await decimalsOf(this.#client, asset as Address)
+    if (this.#decimals === undefined) return `there is no token at ${asset}`
+    return this.#decimals === DECIMALS
+      ? undefined
+      : `the token ${asset} has ${this.#decimals} decimals, not ${DECIMALS}`
   }
 
   async inspect(): Promise<string[]> {
-    const { asset } = this.#options
-    const code = await this.#client.getCode({ address: asset as Address })
-    const missing = code === undefined ? [`there is no token at ${asset}`] : []
-    return [...missing, ...(await this.#inspectGas())]
-  }
-
-  async #inspectGas(): Promise<string[]> {
     if (this.#keyed === null) return []
     const { address } = this.#keyed.sender
     const balance = await this.#client.getBalance({ address })
@@ -104,6 +109,16 @@ function useKey(client: EvmClient, { privateKey, chainId, clock, log }: EvmSettl
   return {
     sender: new TransactionSender({ client, account, clock }),
     raiser: new FeeRaiser({ client, account, clock, log }),
+  }
+}
+
+/** Undefined where the chain has no such token. */
+async function decimalsOf(client: EvmClient, address: Address): Promise<number | undefined> {
+  try {
+    return await client.readContract({ address, abi: DECIMALS_ABI, functionName: 'decimals' })
+  } catch (error) {
+    if (isUnanswered(error)) throw error
+    return undefined
   }
 }
 

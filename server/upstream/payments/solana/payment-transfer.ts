@@ -12,6 +12,8 @@ const SET_COMPUTE_UNIT_LIMIT = 2
 const SET_COMPUTE_UNIT_PRICE = 3
 const TRANSFER_CHECKED = 12
 export const TRANSFER_INDEX = 2
+/** One base unit is counted as 1,000 nano-USD. */
+export const DECIMALS = 6
 const INSTRUCTIONS_MAX = 7
 const COMPUTE_UNITS_MAX = 200_000n
 /** 5 lamports a unit, the protocol's bound. */
@@ -40,6 +42,7 @@ export interface PaymentTransfer {
   /** The token account that is credited. */
   destination: string
   amountAtomic: bigint
+  decimals: number
 }
 
 /**
@@ -107,12 +110,19 @@ export function parseTransfer({ instructions }: TransferMessage): PaymentTransfe
   if (!isTransfer || !complete || accounts.length !== 4) {
     throw badLayout('its third instruction must be TransferChecked of the SPL Token program with one authority')
   }
-  return { payer, source, mint, destination, amountAtomic: data.readBigUInt64LE(1) }
+  return { payer, source, mint, destination, amountAtomic: data.readBigUInt64LE(1), decimals: data.readUInt8(9) }
 }
 
-function checkTransfer({ mint, destination, amountAtomic }: PaymentTransfer, terms: PaymentTerms): void {
+function checkTransfer({ mint, destination, amountAtomic, decimals }: PaymentTransfer, terms: PaymentTerms): void {
   if (mint !== terms.mint) {
     throw paymentError('payment_token_unsupported', `The transfer moves token ${mint}; it must move ${terms.mint}`)
+  }
+  // The chain takes the transfer only where this is what the mint says.
+  if (decimals !== DECIMALS) {
+    throw paymentError(
+      'payment_token_unsupported',
+      `The transfer says that the token has ${decimals} decimals; it has ${DECIMALS}`,
+    )
   }
   if (destination !== terms.merchantAccount) {
     throw paymentError(

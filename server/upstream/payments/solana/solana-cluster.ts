@@ -1,13 +1,11 @@
 import { z } from 'zod'
 import { DomainError } from '../../../domain/errors.ts'
 import { encodeBase58 } from '../../../domain/wallets/base58.ts'
-import type { Merchant } from './payment-transfer.ts'
+import { DECIMALS, type Merchant } from './payment-transfer.ts'
 import { TOKEN_PROGRAM, tokenAccountOf } from './token-account.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
 const MAINNET_GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
-/** One base unit is counted as 1,000 nano-USD. */
-const DECIMALS = 6
 const DECIMALS_AT = 44
 
 const Account = z.object({

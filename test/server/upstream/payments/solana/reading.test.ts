@@ -111,6 +111,7 @@ describe('a transaction that could cost the facilitator, or pay another, is refu
       () => ({ destination: SOLANA_MERCHANT_ADDRESS }),
     ],
     ['another token', 'payment_token_unsupported', (stranger) => ({ mint: stranger })],
+    ['a token that does not count in millionths', 'payment_token_unsupported', () => ({ decimals: 9 })],
     ['no amount', 'payment_amount_invalid', () => ({ value: 0n })],
     ['another fee payer', 'payment_invalid', (stranger) => ({ feePayer: stranger })],
     ['a compute limit that costs', 'payment_invalid', () => ({ computeUnits: 200_001 })],
