@@ -11,8 +11,6 @@ const RUN_CHARACTERS_MAX = 250
 /** No real text packs more characters into a token on average; only there does a long text surely have that many tokens. */
 const CHARACTERS_PER_TOKEN_MAX = 16
 const REMEMBERED_COUNTS_MAX = 20_000
-/** A shorter text is counted as fast as its digest is made. */
-const REMEMBERED_CHARACTERS_MIN = 256
 
 export interface TokenCount {
   tokens: number
@@ -26,7 +24,10 @@ type CountTokens = (text: string) => number
 export class TokenCounter {
   #countTokens: CountTokens | undefined
   #loading: Promise<void> | undefined
-  /** By digest, so that no prompt stays in memory. A chat sends its earlier turns again with each new one. */
+  /**
+   * By digest, so that no prompt stays in memory. A chat sends its earlier turns again with each new one, and a digest is
+   * made sooner than a few words are looked up in an encoding of 58 MB.
+   */
   readonly #remembered = new RecentCache<number>({ entriesMax: REMEMBERED_COUNTS_MAX })
 
   /** Loads the encoding, once. Its 80 ms belong at the start of the process; counting before is estimating. */
@@ -65,7 +66,6 @@ export class TokenCounter {
   }
 
   #countOnce(text: string): number {
-    if (text.length < REMEMBERED_CHARACTERS_MIN) return this.countExactly(text)
     const digest = hash('sha256', text, 'base64')
     const known = this.#remembered.get(digest)
     if (known !== undefined) return known
