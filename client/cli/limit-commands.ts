@@ -1,21 +1,20 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { parseLimit } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
+import { examples } from './examples.ts'
+import { collectAssignment, type LimitAssignment, toDottedNames, toLimitNumbers } from './limit-assignments.ts'
 import type { OperatorClient } from './operator-client.ts'
-import { printFields, printJson, printTable, type Row } from './output.ts'
+import { printFields, printJson, printTable } from './output.ts'
+import { readPages } from './read-pages.ts'
 
-const REFUSALS_DEFAULT = 50
-const PAGE_SIZE_MAX = 100
-/** A name such as `text.M.requestsPerMinute`, and a whole number. */
-const ASSIGNMENT = /^([A-Za-z0-9]+(?:\.[A-Za-z0-9]+){1,2})=(\d{1,15})$/
+const ROWS_DEFAULT = 50
 
-const SET_EXAMPLES = `
+const LIMIT_NAMES = `
 Names: text.<XS|S|M|L>.requestsPerMinute, text.<…>.tokensPerMinute, <image|audio|embedding|videoQueue|
-videoRetrieve>.requestsPerMinute, rpc.requestsPerMinute, rpc.creditsPer24Hours.
-Example: sluice limits set 018f… text.M.requestsPerMinute=200 rpc.creditsPer24Hours=50000000 --reason "launch"`
+videoRetrieve>.requestsPerMinute, rpc.requestsPerMinute, rpc.creditsPer24Hours.`
 
 type AccountLimits = Awaited<ReturnType<OperatorClient['limits']['get']['query']>>
 type LimitValues = Parameters<OperatorClient['limits']['set']['mutate']>[0]['limits']
-type Numbers = { [name: string]: number | Numbers }
 
 interface ChangeOptions {
   key?: string
@@ -25,7 +24,19 @@ interface ChangeOptions {
 
 /** `limits …`: limits of single accounts and keys, and the requests that were refused. */
 export function addLimitCommands(program: Command, context: CommandContext): void {
-  const limits = program.command('limits').description('limits of single accounts and keys, and refused requests')
+  const limits = program
+    .command('limits')
+    .description('limits of single accounts and keys, and refused requests')
+    .addHelpText(
+      'after',
+      examples(
+        'limits show <accountId>',
+        'limits set <accountId> text.M.requestsPerMinute=200 rpc.creditsPer24Hours=50000000 --reason "launch"',
+        'limits set <accountId> text.L.requestsPerMinute=5 --key <keyId> --reason "shared notebook"',
+        'limits clear <accountId> --reason "launch is over"',
+        'limits refusals <accountId> --limit 100 --json',
+      ),
+    )
   addShow(limits, context)
   addSet(limits, context)
   addClear(limits, context)
@@ -53,12 +64,12 @@ function addSet(limits: Command, { connect, streams }: CommandContext): void {
     .option('--key <keyId>', 'one key of the account')
     .requiredOption('--reason <text>', 'why')
     .option('--json', 'print JSON')
-    .addHelpText('after', SET_EXAMPLES)
-    .action(async (accountId: string, assignments: Assignment[], { key, reason, json }: ChangeOptions) => {
+    .addHelpText('after', LIMIT_NAMES)
+    .action(async (accountId: string, assignments: LimitAssignment[], { key, reason, json }: ChangeOptions) => {
       const client = await connect()
       const subject = key === undefined ? { accountId } : { accountId, keyId: key }
       // The server checks the names against its own schema.
-      const values = toLimits(assignments) as LimitValues
+      const values = toLimitNumbers(assignments) as LimitValues
       printLimits(await client.limits.set.mutate({ ...subject, limits: values, reason }), { json, streams })
     })
 }
@@ -83,10 +94,14 @@ function addRefusals(limits: Command, { connect, streams }: CommandContext): voi
     .command('refusals')
     .description('list requests that exceeded a limit, newest first')
     .argument('[accountId]', 'of this account alone')
-    .option('--limit <n>', 'how many at most', parseCount, REFUSALS_DEFAULT)
+    .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async (accountId: string | undefined, { limit, json }: { limit: number; json?: true }) => {
-      const rows = await listRefusals(await connect(), { accountId, limit })
+      const client = await connect()
+      const rows = await readPages(async (page) => {
+        const { refusals: items, ...rest } = await client.limits.refusals.query({ accountId, ...page })
+        return { items, ...rest }
+      }, limit)
       if (json) {
         printJson(streams, rows)
         return
@@ -105,57 +120,6 @@ function addRefusals(limits: Command, { connect, streams }: CommandContext): voi
     })
 }
 
-type RefusalsPage = Awaited<ReturnType<OperatorClient['limits']['refusals']['query']>>
-
-async function listRefusals(
-  client: OperatorClient,
-  { accountId, limit }: { accountId: string | undefined; limit: number },
-): Promise<RefusalsPage['refusals']> {
-  const rows: RefusalsPage['refusals'] = []
-  let after: string | null = null
-  do {
-    const first = Math.min(limit - rows.length, PAGE_SIZE_MAX)
-    const page: RefusalsPage = await client.limits.refusals.query({ accountId, first, after })
-    rows.push(...page.refusals)
-    after = page.hasNextPage ? page.endCursor : null
-  } while (after !== null && rows.length < limit)
-  return rows
-}
-
-interface Assignment {
-  path: string[]
-  amount: number
-}
-
-function collectAssignment(text: string, before: Assignment[] | undefined): Assignment[] {
-  const [, name, amount] = ASSIGNMENT.exec(text) ?? []
-  if (name === undefined || amount === undefined) {
-    throw new InvalidArgumentError('It must have the form name=number, such as text.M.requestsPerMinute=200.')
-  }
-  return [...(before ?? []), { path: name.split('.'), amount: Number(amount) }]
-}
-
-function toLimits(assignments: readonly Assignment[]): Numbers {
-  const limits: Numbers = {}
-  for (const { path, amount } of assignments) {
-    let level = limits
-    for (const name of path.slice(0, -1)) {
-      const next = level[name]
-      const inner = typeof next === 'object' ? next : {}
-      level[name] = inner
-      level = inner
-    }
-    level[path.at(-1) ?? ''] = amount
-  }
-  return limits
-}
-
-function parseCount(text: string): number {
-  const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= 10_000) return count
-  throw new InvalidArgumentError('It must be a whole number from 1 to 10000.')
-}
-
 function printLimits(
   limits: AccountLimits,
   { json, streams }: { json: true | undefined; streams: CommandContext['streams'] },
@@ -164,23 +128,13 @@ function printLimits(
     printJson(streams, limits)
     return
   }
-  const set = limits.account === null ? {} : flatten(limits.account)
-  const rows = Object.entries(flatten(limits.inForce)).map(([name, amount]) => [
+  const set = limits.account === null ? {} : toDottedNames(limits.account)
+  const rows = Object.entries(toDottedNames(limits.inForce)).map(([name, amount]) => [
     name,
     name in set ? `${amount}  (set for this account)` : amount,
   ])
   const ofKeys = limits.keys.flatMap(({ keyId, limits: ofKey }) =>
-    Object.entries(flatten(ofKey)).map(([name, amount]) => [`key ${keyId} ${name}`, amount]),
+    Object.entries(toDottedNames(ofKey)).map(([name, amount]) => [`key ${keyId} ${name}`, amount]),
   )
   printFields(streams, { tier: limits.tier, ...Object.fromEntries([...rows, ...ofKeys]) })
-}
-
-function flatten(numbers: object, prefix = ''): Row {
-  return Object.fromEntries(
-    Object.entries(numbers).flatMap(([name, value]: [string, unknown]) =>
-      typeof value === 'object' && value !== null
-        ? Object.entries(flatten(value, `${prefix}${name}.`))
-        : [[`${prefix}${name}`, String(value)]],
-    ),
-  )
 }

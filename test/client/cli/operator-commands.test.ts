@@ -142,7 +142,7 @@ test('status shows the database and how each provider did', async () => {
 })
 
 test('every group of commands has examples in its help', async () => {
-  for (const group of ['account', 'key', 'model', 'audit']) {
+  for (const group of ['account', 'key', 'limits', 'model', 'audit', 'x402']) {
     expect(await run(group, '--help')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Examples:') })
   }
 })
