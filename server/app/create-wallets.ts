@@ -9,6 +9,7 @@ import type { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
 import { AddressLimit } from '../domain/rate-limits/address-limit.ts'
 import { SignInChallenges } from '../domain/wallets/sign-in/sign-in-challenge.ts'
 import { SignInService } from '../domain/wallets/sign-in/sign-in-service.ts'
+import { WalletSessionRepository } from '../domain/wallets/sign-in/wallet-session-repository.ts'
 import { WalletSessions } from '../domain/wallets/sign-in/wallet-session.ts'
 import { WalletStakeRepository } from '../domain/wallets/stakes/wallet-stake-repository.ts'
 import { WalletStakes } from '../domain/wallets/stakes/wallet-stakes.ts'
@@ -43,6 +44,14 @@ export function createWallets(config: Config, parts: WalletParts) {
   const node = config.x402.base?.rpcUrl
   const contractWallets = node === undefined ? null : createContractWalletVerifier(node)
   const signIn = new SignInService({ origin, nonces: singleUse, accounts, abuseGuard, contractWallets, clock })
+  const walletSessions = new WalletSessions({
+    ...parts,
+    origin,
+    pepper: config.secrets.keyPepper,
+    lifetimeSeconds: config.x402.sessionSeconds,
+    accounts,
+    repository: new WalletSessionRepository(db),
+  })
   const services = {
     walletAccounts: accounts,
     signIn,
@@ -63,14 +72,7 @@ export function createWallets(config: Config, parts: WalletParts) {
       clock,
       ids,
     }),
-    walletSessions: new WalletSessions({
-      origin,
-      pepper: config.secrets.keyPepper,
-      lifetimeSeconds: config.x402.sessionSeconds,
-      accounts,
-      clock,
-      ids,
-    }),
+    walletSessions,
     walletStatements: new WalletStatements({
       repository: new WalletStatementRepository(db),
       ledger,
@@ -78,8 +80,12 @@ export function createWallets(config: Config, parts: WalletParts) {
     }),
   }
   const { staking } = config
-  const tasks: MaintenanceTask[] =
-    staking === undefined ? [] : [{ name: 'stakes', everySeconds: staking.refreshSeconds, run: () => stakes.refresh() }]
+  const tasks: MaintenanceTask[] = [
+    { name: 'wallet sessions', everySeconds: 600, run: () => walletSessions.maintain() },
+    ...(staking === undefined
+      ? []
+      : [{ name: 'stakes', everySeconds: staking.refreshSeconds, run: () => stakes.refresh() }]),
+  ]
   return { services, accounts, stakes, tasks }
 }
 

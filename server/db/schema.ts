@@ -11,6 +11,7 @@ import type { PaymentsTable } from './tables/payments-table.ts'
 import type { OperatorActionsTable } from './tables/operator-actions-table.ts'
 import type { ProcessesTable } from './tables/processes-table.ts'
 import type { RateLimitRefusalsTable } from './tables/rate-limit-refusals-table.ts'
+import type { RevokedWalletSessionsTable } from './tables/revoked-wallet-sessions-table.ts'
 import type { UsageDailyTable } from './tables/usage-daily-table.ts'
 import type { UsageDailyTotalsTable } from './tables/usage-daily-totals-table.ts'
 import type { UsageEventsTable } from './tables/usage-events-table.ts'
@@ -33,6 +34,7 @@ export interface Database {
   operator_actions: OperatorActionsTable
   processes: ProcessesTable
   rate_limit_refusals: RateLimitRefusalsTable
+  revoked_wallet_sessions: RevokedWalletSessionsTable
   usage_daily: UsageDailyTable
   usage_daily_totals: UsageDailyTotalsTable
   usage_events: UsageEventsTable

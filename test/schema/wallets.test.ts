@@ -163,6 +163,60 @@ describe('a wallet on a socket', () => {
   })
 })
 
+describe('a session that is revoked', () => {
+  const REVOKE =
+    'mutation ($token: String!) { revokeWalletSession(input: { sessionToken: $token }) { wallet { address } } }'
+  const revoke = (token: string) => run(REVOKE, { variables: { token } })
+
+  test('opens nothing any more, and closes what it had open; other sessions of the wallet go on', async () => {
+    const { signer } = await app.createWallet(1_000_000_000n)
+    const [lost, kept] = [await signIn(signer), await signIn(signer)]
+    const sockets = [
+      await GraphqlSocket.open(socketUrl(), lost.sessionToken),
+      await GraphqlSocket.open(socketUrl(), kept.sessionToken),
+    ] as const
+    const query = encodeURIComponent('subscription { balanceChanged { accountId } }')
+    const headers = { authorization: `Bearer ${lost.sessionToken}`, accept: 'text/event-stream' }
+    const stream = await fetch(`${app.url}/graphql?query=${query}`, { headers })
+    const address = signer.address.toLowerCase()
+    expect((await revoke(lost.sessionToken)).data).toEqual({ revokeWalletSession: { wallet: { address } } })
+    expect(await sockets[0].closed).toMatchObject({ code: 4403, reason: expect.stringContaining('sign in again') })
+    expect(await stream.text()).toContain('sign in again')
+    expect(codes(await run('{ viewer { kind } }', { token: lost.sessionToken }))).toEqual(['UNAUTHENTICATED'])
+    expect((await run('{ viewer { kind } }', { token: kept.sessionToken })).data.viewer.kind).toBe('WALLET')
+    sockets[1].subscribe('1', 'subscription { balanceChanged { balances { balance } } }')
+    expect((await sockets[1].next()).payload).toMatchObject({ data: { balanceChanged: {} } })
+    await sockets[1].close()
+  })
+
+  test('may be revoked by itself, and again', async () => {
+    const { sessionToken } = await signIn(naclSigner())
+    const variables = { token: sessionToken }
+    expect((await run(REVOKE, { variables, token: sessionToken })).errors).toEqual([])
+    expect((await revoke(sessionToken)).errors).toEqual([])
+  })
+
+  test('is nothing that can be guessed', async () => {
+    const { sessionToken } = await signIn(viemSigner())
+    for (const token of ['', 'x', `${sessionToken.slice(0, -4)}AAAA`])
+      expect(codes(await revoke(token))).toEqual(['UNAUTHENTICATED'])
+  })
+
+  test('is forgotten when it would have ended by itself', async () => {
+    const clock = createFakeClock()
+    await using short = await startWalletApp({ overrides: { clock } })
+    const { sessionToken } = await signIn(viemSigner(), clock.now(), short.url)
+    await run(REVOKE, { variables: { token: sessionToken }, url: short.url })
+    const rows = () => short.database.db.selectFrom('revoked_wallet_sessions').selectAll().execute()
+    clock.advance(3_599_000)
+    await short.app.services.walletSessions.maintain()
+    expect(await rows()).toHaveLength(1)
+    clock.advance(1_000)
+    await short.app.services.walletSessions.maintain()
+    expect(await rows()).toEqual([])
+  })
+})
+
 test('a session ends at its time: its token opens nothing, and its sockets and event streams close', async () => {
   const clock = createFakeClock()
   await using short = await startWalletApp({ overrides: { clock } })

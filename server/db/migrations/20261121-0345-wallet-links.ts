@@ -9,6 +9,10 @@ const STATEMENTS = [
     primary key (wallet_chain, wallet_address)
   )`,
   sql`create index wallet_links_account on wallet_links (account_id, linked_at)`,
+  sql`create table revoked_wallet_sessions (
+    session_id uuid primary key,
+    expires_at timestamptz not null
+  )`,
   sql`create table wallet_stakes (
     wallet_address text primary key,
     account_id uuid not null references accounts,

@@ -22,10 +22,17 @@ const callerOf = async ({ chain, address }: WalletAddress): Promise<WalletCaller
   walletChain: chain,
   walletAddress: address,
 })
+const revoked = new Map<string, Date>()
+const repository = {
+  revoke: async (id: string, expiresAt: Date) => void revoked.set(id, expiresAt),
+  isRevoked: async (id: string) => revoked.has(id),
+  deleteExpired: async () => {},
+}
+const events = { announce: () => {} }
 const create = ({ origin = ORIGIN, pepper = PEPPER } = {}) => {
   const parts = { origin, pepper, clock, ids: createIdSource(clock) }
   return {
-    sessions: new WalletSessions({ ...parts, lifetimeSeconds: 3_600, accounts: { callerOf } }),
+    sessions: new WalletSessions({ ...parts, lifetimeSeconds: 3_600, accounts: { callerOf }, repository, events }),
     web3: new Web3KeyTokens(parts),
   }
 }
@@ -39,6 +46,7 @@ const forged = () =>
     .setAudience('graphql')
     .setIssuedAt(clock.now())
     .setExpirationTime(new Date(clock.nowMs() + 60_000))
+    .setJti(createIdSource(clock).uuid())
 const keyOf = (use: string) => createHmac('sha256', PEPPER).update(use).digest()
 
 describe('a session of a wallet', () => {
@@ -62,6 +70,10 @@ describe('a session of a wallet', () => {
     ],
     ['of another origin with the same pepper', () => sessionOf(create({ origin: 'https://evil.example' }).sessions)],
     ['of another pepper', () => sessionOf(create({ pepper: 'another one' }).sessions)],
+    [
+      'that names no session',
+      () => forged().setJti('').setProtectedHeader({ alg: 'HS256' }).sign(keyOf('wallet sessions')),
+    ],
     ['that is a token for a web3 key', () => web3.issue()],
     ['with another wallet in it', async () => swapped(await sessionOf())],
   ])('does not open with a token %s', async (_, make) => {

@@ -1,0 +1,32 @@
+import type { Kysely } from 'kysely'
+import type { Database } from '../../../db/schema.ts'
+
+export class WalletSessionRepository {
+  readonly #db: Kysely<Database>
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  /** Until `expiresAt`, when the session would have ended by itself. */
+  async revoke(sessionId: string, expiresAt: Date): Promise<void> {
+    await this.#db
+      .insertInto('revoked_wallet_sessions')
+      .values({ session_id: sessionId, expires_at: expiresAt })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+
+  async isRevoked(sessionId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('revoked_wallet_sessions')
+      .select('session_id')
+      .where('session_id', '=', sessionId)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  async deleteExpired(now: Date): Promise<void> {
+    await this.#db.deleteFrom('revoked_wallet_sessions').where('expires_at', '<=', now).execute()
+  }
+}
