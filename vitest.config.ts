@@ -9,8 +9,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     maxWorkers: 2,
     // Limits end what hangs; they say nothing of speed, since a busy machine may be many times slower.
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000, interval: 20 } },
+    expect: { poll: { timeout: 120_000, interval: 20 } },
   },
 })

@@ -43,7 +43,7 @@ async function auditFolder(dataDir: string, answers: readonly Answer[]): Promise
 }
 
 describe('an embedded server', () => {
-  test('keeps accounts, keys and balances over a restart', { timeout: 60_000 }, async () => {
+  test('keeps accounts, keys and balances over a restart', async () => {
     await using upstream = await startChaosUpstream()
     await using folder = await createDataFolder()
     const options = { config: upstream.config, dataDir: folder.dataDir }
@@ -63,7 +63,7 @@ describe('an embedded server', () => {
     expect(await auditFolder(folder.dataDir, [answer, next])).toEqual([])
   })
 
-  test('refuses a folder that another process has', { timeout: 60_000 }, async () => {
+  test('refuses a folder that another process has', async () => {
     await using folder = await createDataFolder()
     const options = { config: {}, dataDir: folder.dataDir }
     await using server = await startServerProcess(options)
@@ -75,7 +75,7 @@ describe('an embedded server', () => {
     expect((await fetch(`${server.url}/health/ready`)).status).toBe(200)
   })
 
-  test('starts at once after kills, with every charge and without the holds', { timeout: 90_000 }, async () => {
+  test('starts at once after kills, with every charge and without the holds', async () => {
     await using upstream = await startChaosUpstream()
     await using folder = await createDataFolder()
     const options = { config: upstream.config, dataDir: folder.dataDir }

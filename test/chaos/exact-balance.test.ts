@@ -70,7 +70,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('one process on %s', (engine) 
 })
 
 describe.runIf(hasEngine('postgres'))(`${PROCESSES} processes on one PostgreSQL`, () => {
-  test('admit together exactly the requests that the balance covers', { timeout: 60_000 }, async () => {
+  test('admit together exactly the requests that the balance covers', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     const redisUrl = inject('redisUrl')

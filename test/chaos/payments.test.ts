@@ -111,7 +111,7 @@ describe('payments on Base', () => {
     }
     expect(await creditedAtomic()).toBe(0n)
     await app.base.resumeMining()
-    await expect.poll(async () => (await topUp(payload)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await topUp(payload)).status).toBe(200)
     await expectBooksEqual(5_000_000n)
   })
 
@@ -218,7 +218,7 @@ describe('a remote facilitator', () => {
       await operations().reconcile()
       return (await topUp(payload)).status
     }
-    await expect.poll(settledAfter, { timeout: 20_000 }).toBe(200)
+    await expect.poll(settledAfter).toBe(200)
     await expectBooksEqual(5_000_000n)
   })
 

@@ -32,7 +32,7 @@ async function sharedLimitsOf(url: string): Promise<string> {
 describe.runIf(hasEngine('postgres') && inject('redisUrl') !== null)(
   'a Redis that is lost in the middle of the work',
   () => {
-    test('fails no request, costs nobody money, and leaves the limits in force', { timeout: 60_000 }, async () => {
+    test('fails no request, costs nobody money, and leaves the limits in force', async () => {
       await using upstream = await startChaosUpstream()
       await using database = await createTestDatabase('postgres')
       await using redis = await requireRedis()

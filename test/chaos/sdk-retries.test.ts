@@ -17,7 +17,6 @@ async function startNext(database: TestDatabase, upstream: ChaosUpstream): Promi
 describe.runIf(hasEngine('postgres'))('a call of the client whose server is killed', () => {
   test.each(['while its model answers', 'when it was charged and nobody heard of it'])(
     'is answered by the next server and charged once: %s',
-    { timeout: 60_000 },
     async (moment) => {
       await using upstream = await startChaosUpstream()
       await using database = await createTestDatabase('postgres')

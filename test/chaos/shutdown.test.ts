@@ -26,7 +26,7 @@ async function readiness(url: string): Promise<number | 'refused'> {
 }
 
 describe.runIf(hasEngine('postgres'))('a server that is asked to stop', () => {
-  test('takes no more requests, completes its open streams, and ends with 0', { timeout: 60_000 }, async () => {
+  test('takes no more requests, completes its open streams, and ends with 0', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     await using server = await startServerProcess({ databaseUrl: database.url ?? '', config: upstream.config })

@@ -4,8 +4,6 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { type Answer, send } from './request.ts'
 import { startChaosUpstream } from './upstream.ts'
 
-const TIMEOUT = { timeout: 120_000 }
-
 async function isServing(url: string): Promise<boolean> {
   return fetch(`${url}/health/live`).then(
     () => true,
@@ -48,7 +46,7 @@ describe.runIf(hasEngine('postgres'))('a server with an open stream', () => {
     ['SIGTERM to npm alone, as a supervisor sends it', 'SIGTERM', 'process'],
     ['SIGINT to npm alone', 'SIGINT', 'process'],
     ['SIGINT to npm and the server at once, as Ctrl+C in a terminal sends it', 'SIGINT', 'group'],
-  ] as const)('that npm start has started completes it and ends with 0 on %s', TIMEOUT, async (_, signal, to) => {
+  ] as const)('that npm start has started completes it and ends with 0 on %s', async (_, signal, to) => {
     await using running = await startWithStream({ throughNpm: true })
     running.server.signal(signal, to)
     while (await isTakingRequests(running.server.url));
@@ -56,7 +54,7 @@ describe.runIf(hasEngine('postgres'))('a server with an open stream', () => {
     await expectCleanEnd(running.server, running.stream)
   })
 
-  test('cuts it and ends with 130 when the signal is repeated a second later', TIMEOUT, async () => {
+  test('cuts it and ends with 130 when the signal is repeated a second later', async () => {
     await using running = await startWithStream({ throughNpm: false })
     const repeated = setInterval(() => running.server.signal('SIGINT'), 20)
     expect(await running.server.exited).toEqual({ code: 130, signal: null })

@@ -95,12 +95,17 @@ describe.each([
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     for (let step = 0; step < 20; step++)
       await harness.money.ledger.grant({ accountId, amountNanoUsd: 1n, reason: 'test' })
-    // Only now does the interval end, however slow the commits were.
-    await vi.advanceTimersByTimeAsync(1_000)
-    vi.useRealTimers()
-    const { value } = await events.next()
-    expect(value.data.balanceChanged.balances).toMatchObject([{ freeNanoUsd: '1000000020' }])
-    await events.return()
+    const seen: unknown[] = []
+    const reading = (async () => {
+      for await (const { data } of events) {
+        seen.push(data.balanceChanged.balances[0].freeNanoUsd)
+        if (seen.at(-1) === '1000000020') break
+      }
+    })()
+    // Only now does the interval end, however slow the commits were; one that began before them may have ended among them.
+    await eventually(() => expect(seen).toContain('1000000020'))
+    await reading
+    expect(seen.length).toBeLessThan(4)
   })
 
   it('says nothing of commits that leave the balance as it was', async () => {
@@ -108,14 +113,9 @@ describe.each([
     const events = subscribe(inferenceKey)
     await events.next()
     using read = vi.spyOn(LedgerRepository.prototype, 'balancesOf')
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    for (const [round, amounts] of [[7n, -7n], [3n]].entries()) {
-      for (const amountNanoUsd of amounts)
-        await harness.money.ledger.grant({ accountId, amountNanoUsd, reason: 'test' })
-      await vi.advanceTimersByTimeAsync(1_000)
-      await eventually(() => expect(read.mock.settledResults.length).toBeGreaterThan(round))
-    }
-    vi.useRealTimers()
+    harness.money.accountChanges.changed(accountId)
+    await eventually(() => expect(read.mock.settledResults).not.toEqual([]))
+    await harness.money.ledger.grant({ accountId, amountNanoUsd: 3n, reason: 'test' })
     const { value } = await events.next()
     expect(value.data.balanceChanged.balances).toMatchObject([{ freeNanoUsd: '1000000003' }])
     await events.return()

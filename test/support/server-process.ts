@@ -9,7 +9,7 @@ import { endWithWorker } from './end-with-worker.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'server/main.ts')
 const OPERATOR_TOKEN = 'operator-token-for-processes'
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 240_000
 const POLL_MS = 20
 
 export interface ServerProcessOptions {

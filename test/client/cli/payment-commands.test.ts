@@ -47,7 +47,7 @@ test('an operator sees what wallets paid, finishes what hangs, and hears when a 
   })
   await app.base.resumeMining()
   const reconciled = async () => (await cli('reconcile', '--json')).json()['unresolved']
-  await expect.poll(reconciled, { timeout: 20_000 }).toBe(0)
+  await expect.poll(reconciled).toBe(0)
   const listed = await cli('payments', '--limit', '2')
   expect(listed.stdout.trim().split('\n')).toHaveLength(3)
   expect(listed.stdout).toMatch(/credited\s+5/)

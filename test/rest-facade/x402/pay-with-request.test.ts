@@ -74,7 +74,7 @@ describe('a payment that comes with an inference request', () => {
     expect(response.status).toBe(202)
     expect(await response.json()).toMatchObject({ success: false, status: 'pending' })
     await app.base.resumeMining()
-    await expect.poll(async () => (await app.topUp(headers)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await app.topUp(headers)).status).toBe(200)
     expect(app.server.provider.requests.length).toBe(requests)
   })
 

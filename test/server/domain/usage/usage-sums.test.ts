@@ -144,7 +144,7 @@ async function ledgerOf(money: MoneyHarness, accountId: string) {
 }
 
 describe.each(DATABASE_ENGINES.filter(hasEngine))('sums of usage on %s', (engine) => {
-  test('equal the ledger to the nano, in every zone, unit of time and split', { timeout: 120_000 }, async () => {
+  test('equal the ledger to the nano, in every zone, unit of time and split', async () => {
     await using database = await createTestDatabase(engine)
     const { db } = database
     await fc.assert(
