@@ -2,31 +2,17 @@ import { z } from 'zod'
 import { ACCOUNT_TIERS } from '../auth/caller.ts'
 import { NANO_USD_PER_USD } from '../money.ts'
 import { PageRequest } from '../page.ts'
+import { plainText, Reason, trimmedText } from '../text-inputs.ts'
 import { UsdDecimal } from '../usd-decimal.ts'
 import { parseWalletAddress } from '../wallets/wallet-address.ts'
 
 const NAME_CHARACTERS_MAX = 100
-const REASON_CHARACTERS_MAX = 500
+const REFERENCE_CHARACTERS_MAX = 200
 /** Far above any real amount, and far below what a balance can hold. */
 const AMOUNT_USD_MAX = 1_000_000_000
 const AMOUNT_NANO_MAX = BigInt(AMOUNT_USD_MAX) * NANO_USD_PER_USD
 
-const NO_CONTROL_CHARACTERS = /^\P{Cc}*$/u
-
-const AccountName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(NAME_CHARACTERS_MAX)
-  .regex(NO_CONTROL_CHARACTERS, { error: 'must have no control characters' })
-
-/** Why an operator does something; it stays in the ledger or the audit log. */
-export const Reason = z
-  .string()
-  .trim()
-  .min(1)
-  .max(REASON_CHARACTERS_MAX)
-  .regex(NO_CONTROL_CHARACTERS, { error: 'must have no control characters' })
+const AccountName = trimmedText(NAME_CHARACTERS_MAX)
 
 const amount = (minNano: bigint) =>
   UsdDecimal.refine((nano) => nano >= minNano && nano <= AMOUNT_NANO_MAX, {
@@ -53,7 +39,7 @@ const KEY_ENDING = /^[0-9A-Za-z]{6}$/
 
 /** A page of accounts, newest first; every filter that is given must hold. */
 export const ListAccountsInput = PageRequest.extend({
-  search: z.string().trim().min(1).max(NAME_CHARACTERS_MAX).regex(NO_CONTROL_CHARACTERS).optional(),
+  search: trimmedText(NAME_CHARACTERS_MAX).optional(),
   kind: z.enum(['user', 'wallet']).optional(),
   tier: z.enum(ACCOUNT_TIERS).optional(),
   suspended: z.boolean().optional(),
@@ -71,7 +57,7 @@ export const GrantAccountInput = z
     accountId: z.string(),
     amountUsd: amount(-AMOUNT_NANO_MAX),
     reason: Reason,
-    reference: z.string().min(1).max(200).regex(NO_CONTROL_CHARACTERS).optional(),
+    reference: plainText(REFERENCE_CHARACTERS_MAX).min(1).optional(),
   })
   .transform(({ amountUsd, ...grant }) => ({ ...grant, amountNanoUsd: amountUsd }))
 export type GrantAccountInput = z.output<typeof GrantAccountInput>

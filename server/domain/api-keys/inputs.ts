@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { NANO_USD_PER_USD } from '../money.ts'
+import { plainText } from '../text-inputs.ts'
 import { UsdDecimal } from '../usd-decimal.ts'
 import { API_KEY_TYPES, LIMIT_PERIODS, MODEL_PRIVACY_LEVELS } from './api-key.ts'
 
 const API_KEY_DESCRIPTION_CHARACTERS_MAX = 64
 export const CONSUMPTION_LIMIT_USD_MAX = 9_999_999_999
 
-export const ApiKeyDescription = z
-  .string()
-  .max(API_KEY_DESCRIPTION_CHARACTERS_MAX)
-  .regex(/^\P{Cc}*$/u, { error: 'must have no control characters' })
+export const ApiKeyDescription = plainText(API_KEY_DESCRIPTION_CHARACTERS_MAX)
 
 /** A spending cap in nano-USD. */
 export const LimitNano = z

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Reason } from '../accounts/inputs.ts'
+import { Reason } from '../text-inputs.ts'
 import { FilterName } from '../filter-values.ts'
 import { ModelDefinition, ModelPricing } from '../inference/model-definition.ts'
 import { PageRequest } from '../page.ts'

@@ -10,7 +10,6 @@ import type { AccountBalances, Balance, LedgerTransfer } from './ledger.ts'
 import type { LedgerRepository } from './ledger-repository.ts'
 import type { Verification, VerifyRepository } from './verify-repository.ts'
 
-/** Sequences below which the next page continues; an empty string is a currency not reached yet. */
 /** Of each currency the posting that was given last; empty where none was yet. */
 const Position = CursorNumber.or(z.literal(''))
 const LedgerCursor = z.tuple([Position, Position])
@@ -66,8 +65,10 @@ export class LedgerService {
       if (balance === undefined) throw new DomainError('not_found', 'No such account')
       const before = reference === undefined ? undefined : await ledger.findByReference(accountId, reference)
       if (before !== undefined) return assertRepeats(before, amountNanoUsd)
-      if (balance.balance_nano - balance.held_nano + amountNanoUsd < 0n) {
-        throw new DomainError('conflict', 'The account has less free balance than the correction takes')
+      const freeNano = balance.balance_nano - balance.held_nano
+      if (freeNano + amountNanoUsd < 0n) {
+        const [taken, free] = [formatUsd(-amountNanoUsd), formatUsd(freeNano)]
+        throw new DomainError('conflict', `The correction takes ${taken} USD, and only ${free} USD are free; take less`)
       }
       return ledger.post(balance, {
         transferId: this.#deps.ids.uuid(),

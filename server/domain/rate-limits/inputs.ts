@@ -1,15 +1,7 @@
 import { z } from 'zod'
 import { PageRequest } from '../page.ts'
+import { Reason } from '../text-inputs.ts'
 import { LimitOverrides } from './limit-overrides.ts'
-
-const REASON_CHARACTERS_MAX = 500
-
-const Reason = z
-  .string()
-  .trim()
-  .min(1)
-  .max(REASON_CHARACTERS_MAX)
-  .regex(/^\P{Cc}*$/u, { error: 'must have no control characters' })
 
 /** An account, or with `keyId` one of its API keys. */
 const Subject = z.strictObject({ accountId: z.string(), keyId: z.string().optional() })
