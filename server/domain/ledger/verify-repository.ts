@@ -22,22 +22,37 @@ interface Invariant {
 }
 
 const VIOLATIONS_MAX = 10
+/** Usage without a key, in tables that sum it up. */
+const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 /** What `customer` gains or loses by a transfer. */
 const SIGNED = sql`case credit_account when 'customer' then amount_nano else -amount_nano end`
 
 /** What was charged, by events and, where these are no longer kept, by their sums. */
 const EVENTS_OF_ALL_TIME = sql`select account_id, key_id, currency, charge_nano from usage_events
-  union all select account_id, key_id, currency, charge_nano from usage_expired`
+  union all select account_id, nullif(key_id, ${NO_KEY}::uuid), currency, charge_nano from usage_expired`
+
+/** Keys whose spending of their current day or month, which limits count, is not that of their usage. */
+const spentWithin = (period: 'day' | 'month') => {
+  const spent = sql.ref(`k.${period}_nano`)
+  return sql`select k.key_id || ' ' || k.currency || ${sql.lit(` ${period}`)} from key_spend k
+      left join (
+        select account_id, key_id, currency, date_trunc(${sql.lit(period)}, day)::date as since, sum(amount_nano) as total
+        from usage_daily group by 1, 2, 3, 4
+      ) d on d.account_id = k.account_id and d.key_id = k.key_id and d.currency = k.currency and d.since = ${sql.ref(`k.${period}`)}
+      where ${spent} <> coalesce(d.total, 0)`
+}
 
 /** Sums of one grain of a roll-up, named by `place`, beside those of the days they are made of. */
 const rolledUp = (place: string, grain: RawBuilder<unknown>, days: RawBuilder<unknown>) =>
   sql`select ${sql.lit(place)} || coalesce(d.account_id, r.account_id) || ' ' || coalesce(d.currency, r.currency) as place
-    from (select account_id, currency, sum(amount_nano) as amount, sum(units) as units, sum(line_requests) as lines
+    from (select account_id, currency, sum(amount_nano) as amount, sum(units) as units,
+      sum(requests) as requests, sum(line_requests) as lines
       from usage_daily ${days} group by 1, 2) d
-    full join (select account_id, currency, sum(amount_nano) as amount, sum(units) as units, sum(line_requests) as lines
+    full join (select account_id, currency, sum(amount_nano) as amount, sum(units) as units,
+      sum(requests) as requests, sum(line_requests) as lines
       from ${grain} group by 1, 2) r using (account_id, currency)
-    where (d.amount, d.units, d.lines) is distinct from (r.amount, r.units, r.lines)`
+    where (d.amount, d.units, d.requests, d.lines) is distinct from (r.amount, r.units, r.requests, r.lines)`
 
 /** The first day whose hours are kept; they are dropped by months. */
 const FIRST_DAY_OF_HOURS = sql`(select (min(hour) at time zone 'UTC')::date from usage_hourly)`
@@ -53,10 +68,10 @@ const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I2',
     description: 'a balance is the sum of its transfers',
-    violations: sql`select b.account_id || ' ' || b.currency as place from balances b
-      left join (select account_id, currency, sum(${SIGNED}) as total, count(*) as transfers from ledger_transfers group by 1, 2) t
+    violations: sql`select coalesce(b.account_id, t.account_id) || ' ' || coalesce(b.currency, t.currency) as place from balances b
+      full join (select account_id, currency, sum(${SIGNED}) as total, count(*) as transfers from ledger_transfers group by 1, 2) t
         using (account_id, currency)
-      where b.balance_nano <> coalesce(t.total, 0) or b.sequence <> coalesce(t.transfers, 0)`,
+      where coalesce(b.balance_nano, 0) <> coalesce(t.total, 0) or coalesce(b.sequence, 0) <> coalesce(t.transfers, 0)`,
   },
   {
     id: 'I3',
@@ -67,14 +82,15 @@ const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I4',
     description: 'the held amount is the sum of the open holds, of the account and of each key',
-    violations: sql`select b.account_id || ' ' || b.currency as place from balances b
-      left join (select account_id, currency, sum(amount_nano) as total from holds group by 1, 2) h using (account_id, currency)
-      where b.held_nano <> coalesce(h.total, 0)
+    violations: sql`select coalesce(b.account_id, h.account_id) || ' ' || coalesce(b.currency, h.currency) as place from balances b
+      full join (select account_id, currency, sum(amount_nano) as total from holds group by 1, 2) h using (account_id, currency)
+      where coalesce(b.held_nano, 0) <> coalesce(h.total, 0)
       union all
-      select s.key_id || ' ' || s.currency from key_spend s
-      left join (select account_id, key_id, currency, sum(amount_nano) as total from holds group by 1, 2, 3) h
-        using (account_id, key_id, currency)
-      where s.held_nano <> coalesce(h.total, 0)`,
+      select coalesce(s.key_id, h.key_id) || ' ' || coalesce(s.currency, h.currency) from key_spend s
+      full join (
+        select account_id, key_id, currency, sum(amount_nano) as total from holds where key_id is not null group by 1, 2, 3
+      ) h using (account_id, key_id, currency)
+      where coalesce(s.held_nano, 0) <> coalesce(h.total, 0)`,
   },
   {
     id: 'I5',
@@ -113,15 +129,21 @@ const INVARIANTS: readonly Invariant[] = [
       full join (select account_id, currency, sum(amount_nano) as total from usage_daily group by 1, 2) d using (account_id, currency)
       where coalesce(l.total, 0) <> coalesce(u.total, 0) or coalesce(l.total, 0) <> coalesce(d.total, 0)
       union all
-      select k.key_id || ' ' || k.currency from key_spend k
-      left join (select account_id, key_id, currency, sum(charge_nano) as total from (${EVENTS_OF_ALL_TIME}) e group by 1, 2, 3) u
-        using (account_id, key_id, currency)
-      where k.lifetime_nano <> coalesce(u.total, 0)`,
+      select coalesce(k.key_id, u.key_id) || ' ' || coalesce(k.currency, u.currency) from key_spend k
+      full join (
+        select account_id, key_id, currency, sum(charge_nano) as total from (${EVENTS_OF_ALL_TIME}) e
+        where key_id is not null group by 1, 2, 3
+      ) u using (account_id, key_id, currency)
+      where coalesce(k.lifetime_nano, 0) <> coalesce(u.total, 0)
+      union all
+      ${spentWithin('day')}
+      union all
+      ${spentWithin('month')}`,
   },
   {
     id: 'I10',
     description:
-      'each credited payment is one top-up of its amount on the account of its payer, and each top-up one such payment',
+      'each credited payment is one top-up of its amount on the account that it names, and each top-up one such payment',
     violations: sql`select coalesce('payment ' || p.payment_id, 'transfer ' || t.transfer_id) as place
       from (select * from payments where state = 'credited') p
       full join (select * from ledger_transfers where kind = 'top_up') t
