@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { WalletCaller } from '../../auth/caller.ts'
 import type { Clock } from '../../clock.ts'
 import { DomainError } from '../../errors.ts'
 import type { AbuseGuard } from '../../rate-limits/abuse-guard.ts'
+import { RecentCache } from '../../recent-cache.ts'
 import type { WalletAccounts } from '../wallet-accounts.ts'
 import { parseWalletAddress, type WalletAddress } from '../wallet-address.ts'
 import { checkSignInMessage, checkTimestamp, NONCE_KEPT_MS } from './sign-in-checks.ts'
@@ -17,8 +17,8 @@ import { verifySolanaSignature } from './solana-signature.ts'
 
 /** The grammar of EIP-4361 takes its time: this bounds it to a few milliseconds. */
 const MESSAGE_CHARACTERS_MAX = 1_500
-const REMEMBERED_REFUSALS = { max: 5_000, ttl: 60_000 }
-const FAMILIAR_WALLETS = { max: 50_000, ttl: 3_600_000 }
+const REMEMBERED_REFUSALS = { entriesMax: 5_000, lifetimeMs: 60_000 }
+const FAMILIAR_WALLETS = { entriesMax: 50_000, lifetimeMs: 3_600_000 }
 /** Refusals that another moment may undo. */
 const PASSING: readonly (string | undefined)[] = ['X402_SIGN_IN_FUTURE_TIMESTAMP', 'X402_SIGN_IN_NOT_BEFORE']
 
@@ -47,9 +47,9 @@ interface Proof extends SignInPayload {
 export class SignInService {
   readonly #deps: SignInDependencies
   /** By the hash of the header: whoever repeats one costs a hash. */
-  readonly #refusals = new LRUCache<string, DomainError>(REMEMBERED_REFUSALS)
+  readonly #refusals = new RecentCache<DomainError>(REMEMBERED_REFUSALS)
   /** Wallets that signed in from an address go on when somebody else behind it is blocked. */
-  readonly #familiar = new LRUCache<string, true>(FAMILIAR_WALLETS)
+  readonly #familiar = new RecentCache<true>(FAMILIAR_WALLETS)
 
   constructor(deps: SignInDependencies) {
     this.#deps = deps
