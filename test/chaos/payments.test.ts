@@ -20,9 +20,11 @@ import { startFacilitatorServer } from '../support/facilitator-server.ts'
 
 const OPTIONS = {
   solana: null,
-  x402: { answerSeconds: 3 },
+  x402: { answerSeconds: 120 },
   file: { limits: { wallet: { topUpsPerMinutePerIp: 10_000 } } },
 } as const
+/** For payments that are not to end before their answer. */
+const IMPATIENT = { ...OPTIONS, x402: { answerSeconds: 1 } } as const
 
 interface TopUpAnswer {
   success: boolean
@@ -100,21 +102,6 @@ describe('payments on Base', () => {
     await expectBooksEqual(10_017_345_678n)
   })
 
-  it('answers pending while the chain stands still, and credits once when it goes on', async () => {
-    const payload = await signAuthorization(await createFundedPayer(app.base))
-    await app.base.stopMining()
-    const waiting = await Promise.all([topUp(payload), topUp(payload)])
-    for (const { status, body, headers } of waiting) {
-      expect(status).toBe(202)
-      expect(body).toMatchObject({ success: false, status: 'pending', transaction: expect.stringMatching(/^0x/) })
-      expect(headers.get('retry-after')).toMatch(/^\d+$/)
-    }
-    expect(await creditedAtomic()).toBe(0n)
-    await app.base.resumeMining()
-    await expect.poll(async () => (await topUp(payload)).status).toBe(200)
-    await expectBooksEqual(5_000_000n)
-  })
-
   it('credits the payer when somebody else put the payment on the chain', async () => {
     const payload = await signAuthorization(await createFundedPayer(app.base))
     const transaction = await frontRun(app.base, payload)
@@ -145,6 +132,26 @@ describe('payments on Base', () => {
     const other = await signAuthorization(payer, { value: 9_000_000n, nonce: used.authorization.nonce })
     expect(await topUp(other)).toMatchObject({ status: 402, body: { code: 'SETTLEMENT_FAILED' } })
     expect(await creditedAtomic()).toBe(0n)
+  })
+})
+
+describe('a payment on a chain that stands still', () => {
+  afterEach(() => app.close())
+
+  it('is answered as pending, and credited once when the chain goes on', async () => {
+    app = await startPaymentsApp(IMPATIENT)
+    const payload = await signAuthorization(await createFundedPayer(app.base))
+    await app.base.stopMining()
+    const waiting = await Promise.all([topUp(payload), topUp(payload)])
+    for (const { status, body, headers } of waiting) {
+      expect(status).toBe(202)
+      expect(body).toMatchObject({ success: false, status: 'pending', transaction: expect.stringMatching(/^0x/) })
+      expect(headers.get('retry-after')).toMatch(/^\d+$/)
+    }
+    expect(await creditedAtomic()).toBe(0n)
+    await app.base.resumeMining()
+    await expect.poll(async () => (await topUp(payload)).status).toBe(200)
+    await expectBooksEqual(5_000_000n)
   })
 })
 
@@ -201,7 +208,7 @@ describe('a remote facilitator', () => {
 
   it('that lies about success gives no credit; what it settles is credited', async () => {
     await using facilitator = await startFacilitatorServer()
-    app = await startPaymentsApp({ ...OPTIONS, base: { facilitator: { kind: 'remote', url: facilitator.url } } })
+    app = await startPaymentsApp({ ...IMPATIENT, base: { facilitator: { kind: 'remote', url: facilitator.url } } })
     const payload = await signAuthorization(await createFundedPayer(app.base))
     facilitator.answer = () => ({ success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:8453' })
     expect(await topUp(payload)).toMatchObject({ status: 202, body: { status: 'pending' } })

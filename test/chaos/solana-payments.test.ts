@@ -14,9 +14,11 @@ import { startStockFacilitator } from '../support/stock-facilitator.ts'
 
 const OPTIONS = {
   base: null,
-  x402: { answerSeconds: 2 },
+  x402: { answerSeconds: 120 },
   file: { limits: { wallet: { topUpsPerMinutePerIp: 10_000 } } },
 } satisfies PaymentsAppOptions
+/** For payments that are not to end before their answer. */
+const IMPATIENT = { ...OPTIONS, x402: { answerSeconds: 1 } } satisfies PaymentsAppOptions
 
 interface TopUpAnswer {
   success: boolean
@@ -113,6 +115,8 @@ describe('payments on Solana', () => {
   })
 
   it('answers pending while the chain stands still, and credits once when it goes on', async () => {
+    await app.close()
+    app = await startPaymentsApp(IMPATIENT)
     const payment = await pay()
     app.solana.ledger.stopProcessing()
     for (const { status, body, headers } of await Promise.all([topUp(payment), topUp(payment)])) {
@@ -129,7 +133,7 @@ describe('payments on Solana', () => {
   it('proves a payment dead that expired while the chain stood still, and credits nothing', async () => {
     await app.close()
     // The facilitator watches a sent transaction for 30 s.
-    app = await startPaymentsApp({ ...OPTIONS, overrides: { wait: (milliseconds) => sleep(milliseconds / 20) } })
+    app = await startPaymentsApp({ ...IMPATIENT, overrides: { wait: (milliseconds) => sleep(milliseconds / 20) } })
     const payment = await pay()
     app.solana.ledger.stopProcessing()
     expect((await topUp(payment)).status).toBe(202)
@@ -168,11 +172,11 @@ describe('payments on Solana', () => {
 })
 
 describe('a remote facilitator on Solana', () => {
-  const startRemote = async (stack: AsyncDisposableStack) => {
+  const startRemote = async (stack: AsyncDisposableStack, options: PaymentsAppOptions = OPTIONS) => {
     const chains = { base: stack.use(await startBaseChain()), solana: stack.use(await startSolanaChain()) }
     const facilitator = stack.use(await startStockFacilitator(chains))
     const remote = { kind: 'remote', url: facilitator.url } as const
-    app = stack.use(await startPaymentsApp({ ...OPTIONS, chains, solana: { facilitator: remote } }))
+    app = stack.use(await startPaymentsApp({ ...options, chains, solana: { facilitator: remote } }))
     return facilitator
   }
 
@@ -185,8 +189,8 @@ describe('a remote facilitator on Solana', () => {
 
   it('that lies about success gives no credit, and the payment dies when nobody can settle it any more', async () => {
     await using stack = new AsyncDisposableStack()
-    const facilitator = await startRemote(stack)
-    const other = await topUp(await pay())
+    const facilitator = await startRemote(stack, IMPATIENT)
+    const other = await endOf(await pay())
     facilitator.conduct = 'lies-success'
     const { transaction } = decodeHeader(other.headers.get('payment-response')) as { transaction: string }
     facilitator.lie = transaction

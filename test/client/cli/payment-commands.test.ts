@@ -1,3 +1,4 @@
+import type { LocalAccount } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CliEnv, runCli } from '../../../client/cli/run-cli.ts'
@@ -26,14 +27,20 @@ async function cli(...args: string[]) {
   return { code, stdout, stderr, json: () => JSON.parse(stdout) as Record<string, unknown> }
 }
 
-const topUp = async (payer = createFundedPayer(app.base)) =>
-  app.topUp(paymentHeader(baseRequirement(), await signAuthorization(await payer)))
+const signedBy = async (payer: LocalAccount) => paymentHeader(baseRequirement(), await signAuthorization(payer))
+/** The status of a payment's answer, as soon as it is not that it is pending. */
+const endOf = async (headers: Record<string, string>) => {
+  let status = 202
+  await expect.poll(async () => (status = (await app.topUp(headers)).status)).not.toBe(202)
+  return status
+}
 
 test('an operator sees what wallets paid, finishes what hangs, and hears when a chain does not work', async () => {
-  await topUp()
-  await topUp(Promise.resolve(createPayer()))
+  expect(await endOf(await signedBy(await createFundedPayer(app.base)))).toBe(200)
+  expect(await endOf(await signedBy(createPayer()))).toBe(400)
+  const hanging = await signedBy(await createFundedPayer(app.base))
   await app.base.stopMining()
-  expect((await topUp()).status).toBe(202)
+  expect((await app.topUp(hanging)).status).toBe(202)
   expect((await cli('payments', '--state', 'unresolved', '--json')).json()).toMatchObject([
     { state: 'settling', amountUsd: '5', network: 'eip155:8453', accountId: null },
   ])

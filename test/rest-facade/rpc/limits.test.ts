@@ -14,7 +14,13 @@ afterEach(async () => {
 })
 
 async function callMany(times: number, key: string): Promise<Response[]> {
-  return Promise.all(Array.from({ length: times }, () => app.post('ethereum-mainnet', CALL, { key })))
+  const responses: Response[] = []
+  while (responses.length < times) {
+    const together = Math.min(50, times - responses.length)
+    const calls = Array.from({ length: together }, () => app.post('ethereum-mainnet', CALL, { key }))
+    responses.push(...(await Promise.all(calls)))
+  }
+  return responses
 }
 
 const trioOf = ({ headers }: Response) =>

@@ -7,15 +7,15 @@ const BODY = JSON.stringify({ model: 'test-model', messages: [{ role: 'user', co
 
 let app: PaymentsApp
 beforeAll(async () => {
-  app = await startPaymentsApp({ solana: null, x402: { answerSeconds: 2 } })
+  app = await startPaymentsApp({ solana: null, x402: { answerSeconds: 120 } })
 })
 afterAll(async () => {
   await app.server.assertLedgerClean()
   await app.close()
 })
 
-const chat = (headers: Record<string, string>, body = BODY) =>
-  fetch(`${app.server.baseUrl}/chat/completions`, {
+const chat = (headers: Record<string, string>, { body = BODY, at = app } = {}) =>
+  fetch(`${at.server.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body,
@@ -60,31 +60,30 @@ describe('a payment that comes with an inference request', () => {
 
   it('leaves the credit, and says so, when the request itself is refused', async () => {
     const headers = paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(app.base)))
-    const response = await chat(headers, '{"model":')
+    const response = await chat(headers, { body: '{"model":' })
     expect(response.status).toBe(400)
     expect(decodeHeader(response.headers.get('payment-response'))).toMatchObject({ success: true })
     expect((await app.topUp(headers)).status).toBe(200)
   })
 
   it('does not run the request while nobody knows whether it settled', async () => {
-    const headers = paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(app.base)))
-    const requests = app.server.provider.requests.length
-    await app.base.stopMining()
-    const response = await chat(headers)
+    await using impatient = await startPaymentsApp({ solana: null, x402: { answerSeconds: 1 } })
+    const headers = paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(impatient.base)))
+    await impatient.base.stopMining()
+    const response = await chat(headers, { at: impatient })
     expect(response.status).toBe(202)
     expect(await response.json()).toMatchObject({ success: false, status: 'pending' })
-    await app.base.resumeMining()
-    await expect.poll(async () => (await app.topUp(headers)).status).toBe(200)
-    expect(app.server.provider.requests.length).toBe(requests)
+    await impatient.base.resumeMining()
+    await expect.poll(async () => (await impatient.topUp(headers)).status).toBe(200)
+    expect(impatient.server.provider.requests).toEqual([])
   })
 
   it('is refused unsettled where the operator wants none', async () => {
     await using other = await startPaymentsApp({ solana: null, x402: { payPerRequest: false } })
     const headers = {
       ...paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(other.base))),
-      'Content-Type': 'application/json',
     }
-    const response = await fetch(`${other.server.baseUrl}/chat/completions`, { method: 'POST', headers, body: BODY })
+    const response = await chat(headers, { at: other })
     expect([response.status, await codeOf(response)]).toEqual([400, 'PAYMENT_HEADER_NOT_ACCEPTED'])
   })
 })
