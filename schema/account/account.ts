@@ -3,6 +3,7 @@ import type { AccountTier } from '../../server/domain/auth/caller.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import { builder } from '../builder.ts'
 import { type GraphQLContext, requireCaller } from '../context.ts'
+import { oncePerOperation } from '../once-per-operation.ts'
 import { WalletType } from '../wallets/wallet.ts'
 import { BalanceType } from './balance.ts'
 
@@ -73,7 +74,12 @@ builder.node(AccountType, {
     diemAllowance: t.field({
       type: 'Usd',
       description: 'The DIEM that the account was granted for the current UTC day, whatever is left of it.',
-      resolve: async ({ id }, _args, { services }) => (await services.ledger.diemEpoch(id)).allocationNano,
+      resolve: async ({ id }, _args, context) => (await loadDiemEpoch(id, context)).allocationNano,
+    }),
+    diemAllowanceNanoUsd: t.field({
+      type: 'NanoUsd',
+      description: '`diemAllowance` in nano-USD.',
+      resolve: async ({ id }, _args, context) => (await loadDiemEpoch(id, context)).allocationNano,
     }),
   }),
 })
@@ -91,14 +97,8 @@ async function readAccount(id: string, { caller, services }: GraphQLContext): Pr
   }
 }
 
-/** One read for all fields of an operation. */
-const loaded = new WeakMap<GraphQLContext, Promise<AccountDescription>>()
-
-function loadAccount(id: string, context: GraphQLContext): Promise<AccountDescription> {
-  const account = loaded.get(context) ?? readAccount(id, context)
-  loaded.set(context, account)
-  return account
-}
+const loadAccount = oncePerOperation(readAccount)
+const loadDiemEpoch = oncePerOperation((id, { services }) => services.ledger.diemEpoch(id))
 
 builder.queryField('viewer', (t) =>
   t.field({

@@ -23,7 +23,9 @@ const UsageAmountsInterface = builder.interfaceRef<UsageAmounts>('UsageAmounts')
   description: 'What was charged in each currency.',
   fields: (t) => ({
     usd: t.expose('usdNano', { type: 'Usd', description: 'What was paid in USD.' }),
+    usdNanoUsd: t.expose('usdNano', { type: 'NanoUsd', description: '`usd` in nano-USD.' }),
     diem: t.expose('diemNano', { type: 'Usd', description: 'What was paid in DIEM.' }),
+    diemNanoUsd: t.expose('diemNano', { type: 'NanoUsd', description: '`diem` in nano-USD.' }),
   }),
 })
 
@@ -87,6 +89,7 @@ const UsageChartPointType = builder.objectRef<ChartPoint>('UsageChartPoint').imp
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Name of the model or key, as in the list of the top ones.' }),
     diem: t.expose('diemNano', { type: 'Usd', description: 'What was paid in DIEM.' }),
+    diemNanoUsd: t.expose('diemNano', { type: 'NanoUsd', description: '`diem` in nano-USD.' }),
   }),
 })
 

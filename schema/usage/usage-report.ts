@@ -30,7 +30,9 @@ const UsageMeasuresInterface = builder.interfaceRef<UsageMeasures>('UsageMeasure
     }),
     amountNanoUsd: t.expose('amountNanoUsd', { type: 'NanoUsd', description: '`amount` in nano-USD.' }),
     usd: t.expose('usdNano', { type: 'Usd', description: 'What was paid in USD.' }),
+    usdNanoUsd: t.expose('usdNano', { type: 'NanoUsd', description: '`usd` in nano-USD.' }),
     diem: t.expose('diemNano', { type: 'Usd', description: 'What was paid in DIEM.' }),
+    diemNanoUsd: t.expose('diemNano', { type: 'NanoUsd', description: '`diem` in nano-USD.' }),
   }),
 })
 

@@ -1,3 +1,4 @@
+import type { LinkedWallet } from '../../server/domain/wallets/linked-wallet.ts'
 import type { MadeLink } from '../../server/domain/wallets/wallet-links.ts'
 import { builder } from '../builder.ts'
 import { requireCaller } from '../context.ts'
@@ -28,9 +29,19 @@ const LinkWalletPayload = builder.objectRef<MadeLink>('LinkWalletPayload').imple
       description: "What was free on the wallet's own account and is on this one now.",
       resolve: ({ movedNano }) => movedNano.usd,
     }),
+    movedUsdNanoUsd: t.field({
+      type: 'NanoUsd',
+      description: '`movedUsd` in nano-USD.',
+      resolve: ({ movedNano }) => movedNano.usd,
+    }),
     movedDiem: t.field({
       type: 'Usd',
       description: "What was left of the wallet's DIEM of this day, alike.",
+      resolve: ({ movedNano }) => movedNano.diem,
+    }),
+    movedDiemNanoUsd: t.field({
+      type: 'NanoUsd',
+      description: '`movedDiem` in nano-USD.',
       resolve: ({ movedNano }) => movedNano.diem,
     }),
   }),
@@ -39,6 +50,13 @@ const LinkWalletPayload = builder.objectRef<MadeLink>('LinkWalletPayload').imple
 const UnlinkWalletInput = builder.inputType('UnlinkWalletInput', {
   description: 'The wallet to be unlinked.',
   fields: (t) => ({ address: t.string({ required: true, description: 'Its address.' }) }),
+})
+
+const UnlinkWalletPayload = builder.objectRef<LinkedWallet>('UnlinkWalletPayload').implement({
+  description: 'The link that was ended.',
+  fields: (t) => ({
+    linkedWallet: t.field({ type: LinkedWalletType, description: 'The wallet and its link.', resolve: (link) => link }),
+  }),
 })
 
 builder.queryField('walletLinkChallenge', (t) =>
@@ -66,7 +84,7 @@ builder.mutationField('linkWallet', (t) =>
 
 builder.mutationField('unlinkWallet', (t) =>
   t.field({
-    type: LinkedWalletType,
+    type: UnlinkWalletPayload,
     description:
       'Lets the wallet use its own account again. No money moves, and keys that it made stay. Fails with NOT_FOUND for a wallet that is not linked to this account.',
     authScopes: { admin: true },

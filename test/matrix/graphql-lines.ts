@@ -63,6 +63,12 @@ async function linkedWallet(scene: Scene, credential: CredentialName): Promise<s
   return signer.address
 }
 
+async function freshSession({ server, wallet }: Scene): Promise<string> {
+  const { walletAccounts, walletSessions } = server.app.services
+  const caller = await walletAccounts.callerOf({ chain: 'evm', address: wallet.signer.address.toLowerCase() })
+  return (await walletSessions.issue(caller)).sessionToken
+}
+
 const ofViewer = (audience: GraphqlLine['audience'], selection: string): GraphqlLine => ({
   audience,
   operation: `{ viewer { ${selection} } }`,
@@ -112,6 +118,7 @@ export const GRAPHQL_LINES: Record<string, GraphqlLine> = {
   'Account.balances': ofViewer('caller', 'balances { free }'),
   'Account.currentApiKey': ofViewer('caller', 'currentApiKey { limits { usd } usage { currentPeriod { usd } } }'),
   'Account.diemAllowance': ofViewer('caller', 'diemAllowance'),
+  'Account.diemAllowanceNanoUsd': ofViewer('caller', 'diemAllowanceNanoUsd'),
   'Account.rateLimits': ofViewer('caller', 'rateLimits { nodes { __typename } }'),
   'Account.name': ofViewer('owner', 'name'),
   'Account.kind': ofViewer('owner', 'kind'),
@@ -141,6 +148,12 @@ export const GRAPHQL_LINES: Record<string, GraphqlLine> = {
     operation: 'mutation ($payload: String!) { signInWithWallet(input: { payload: $payload }) { accountId } }',
     variables: async ({ signedPayload }) => ({ payload: await signedPayload() }),
   },
+  'Mutation.revokeWalletSession': {
+    audience: 'anybody',
+    operation:
+      'mutation ($sessionToken: String!) { revokeWalletSession(input: { sessionToken: $sessionToken }) { wallet { address } } }',
+    variables: async (scene) => ({ sessionToken: await freshSession(scene) }),
+  },
   'Mutation.linkWallet': {
     audience: 'admin',
     operation: LINK,
@@ -148,7 +161,8 @@ export const GRAPHQL_LINES: Record<string, GraphqlLine> = {
   },
   'Mutation.unlinkWallet': {
     audience: 'admin',
-    operation: 'mutation ($address: String!) { unlinkWallet(input: { address: $address }) { linkedAt } }',
+    operation:
+      'mutation ($address: String!) { unlinkWallet(input: { address: $address }) { linkedWallet { linkedAt } } }',
     variables: async (scene, credential) => ({ address: await linkedWallet(scene, credential) }),
     missing: () => ({ address: viemSigner().address }),
   },

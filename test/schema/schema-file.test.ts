@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  getNamedType,
   type GraphQLNamedType,
   isEnumType,
   isInputObjectType,
@@ -43,5 +44,29 @@ describe('the schema', () => {
   it('describes every type, field, argument, input field and enum value', () => {
     expect(types.length).toBeGreaterThan(40)
     expect(types.flatMap(undescribed)).toEqual([])
+  })
+
+  it('has beside each amount the same one in nano-USD; prices of a million tokens may be finer than that', () => {
+    const amounts = types.filter(isObjectType).flatMap((type) => {
+      const isPriceList = type.getInterfaces().some(({ name }) => name === 'TokenPrices')
+      return isPriceList ? [] : Object.values(type.getFields()).map((field) => ({ type, field }))
+    })
+    const ofUsd = amounts.filter(({ field }) => getNamedType(field.type).name === 'Usd')
+    expect(ofUsd.length).toBeGreaterThan(20)
+    const alone = ofUsd.filter(({ type, field }) => {
+      const twin = type.getFields()[`${field.name}NanoUsd`]
+      return String(twin?.type) !== String(field.type).replace('Usd', 'NanoUsd')
+    })
+    expect(alone.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual([])
+  })
+
+  it('has mutations of the form `doIt(input: DoItInput!): DoItPayload!`', () => {
+    const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})
+    expect(mutations.length).toBeGreaterThan(5)
+    for (const { name, args, type } of mutations) {
+      const title = name.charAt(0).toUpperCase() + name.slice(1)
+      const form = `${name}(${args.map((each) => `${each.name}: ${each.type}`).join(', ')}): ${type}`
+      expect(form).toBe(`${name}(input: ${title}Input!): ${title}Payload!`)
+    }
   })
 })

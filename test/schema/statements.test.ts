@@ -8,7 +8,7 @@ import { usageOf } from '../support/money-harness.ts'
 /** Every field area of an account, with the most SQL statements that it may take: one for itself and one for each area within. */
 const AREAS: [area: string, selection: string, statementsMax: number][] = [
   ['balances', 'balances { currency balance held free }', 1],
-  ["the day's DIEM", 'diemAllowance', 1],
+  ["the day's DIEM", 'diemAllowance diemAllowanceNanoUsd', 1],
   ['linked wallets', 'wallets { linkedAt wallet { address } }', 1],
   ['the account itself', 'name kind wallet { address }', 1],
   ['the current key', 'currentApiKey { last6Chars usage { currentPeriod { usd } } }', 2],

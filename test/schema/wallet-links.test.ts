@@ -19,7 +19,8 @@ import {
 const LINK = `mutation ($payload: String!) {
   linkWallet(input: { payload: $payload }) { movedUsd movedDiem linkedWallet { linkedAt wallet { chain address } } }
 }`
-const UNLINK = 'mutation ($address: String!) { unlinkWallet(input: { address: $address }) { wallet { address } } }'
+const UNLINK =
+  'mutation ($address: String!) { unlinkWallet(input: { address: $address }) { linkedWallet { wallet { address } } } }'
 const CHAT = { model: 'test-model', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 100 }
 const USD = 1_000_000_000n
 
@@ -246,7 +247,7 @@ describe('unlinkWallet', () => {
     const account = await app.createAccount({ grantNanoUsd: 0n })
     await link(signer, account)
     const { data } = await run(UNLINK, { address: signer.address }, account.adminKey)
-    expect(data.unlinkWallet.wallet.address).toBe(walletOf(signer).address)
+    expect(data.unlinkWallet.linkedWallet.wallet.address).toBe(walletOf(signer).address)
     expect(await balanceOf(signer)).toMatchObject({ balanceUsd: 0, canConsume: false })
     expect([await app.balanceNanoUsd(ownId), await app.balanceNanoUsd(account.accountId)]).toEqual([0n, 2n * USD])
     expect(codes(await run(UNLINK, { address: signer.address }, account.adminKey))).toEqual(['NOT_FOUND'])
