@@ -9,18 +9,26 @@ export interface NodeProxy extends AsyncDisposable {
   onStage: (stage: NodeStage, method: string) => Promise<unknown> | void
   /** What the caller is told for the node's result. */
   alter: (method: string, result: unknown) => unknown
+  /** The error that the caller is answered instead of the node's result. */
+  refuse: (method: string) => { code: number; message: string } | undefined
 }
 
 /** Stands between a server and a blockchain node, so that a test can act at each moment of a call. */
 export async function startNodeProxy(nodeUrl: string): Promise<NodeProxy> {
-  const proxy: Pick<NodeProxy, 'onStage' | 'alter'> = { onStage: () => {}, alter: (_, result) => result }
+  const proxy: Pick<NodeProxy, 'onStage' | 'alter' | 'refuse'> = {
+    onStage: () => {},
+    alter: (_, result) => result,
+    refuse: () => undefined,
+  }
   const server = createServer((request, response) => {
     const relay = async (): Promise<void> => {
       const body = await readText(request)
-      const { method } = JSON.parse(body) as { method: string }
+      const { id, method } = JSON.parse(body) as { id: number; method: string }
       await proxy.onStage('asked', method)
       const headers = { 'content-type': 'application/json' }
-      const answer = (await (await fetch(nodeUrl, { method: 'POST', headers, body })).json()) as { result?: unknown }
+      const error = proxy.refuse(method)
+      const asked = error === undefined ? await fetch(nodeUrl, { method: 'POST', headers, body }) : undefined
+      const answer = ((await asked?.json()) ?? { jsonrpc: '2.0', id, error }) as { result?: unknown }
       if (answer.result !== undefined) answer.result = proxy.alter(method, answer.result)
       await proxy.onStage('answered', method)
       response.writeHead(200, headers)

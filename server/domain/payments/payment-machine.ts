@@ -98,7 +98,10 @@ export class PaymentMachine {
   }
 
   async #verify(payment: Payment, run: PaymentRun): Promise<Payment | undefined> {
-    const verdict = await this.#networkOf(payment).verify(payment.signed)
+    const verdict = await this.#networkOf(payment)
+      .verify(payment.signed)
+      .catch((error: unknown) => ({ error }))
+    if ('error' in verdict) return this.#giveUp(payment, verdict.error)
     if (verdict.valid) {
       run.verified = true
       return this.#step(payment, { to: 'verified' })
@@ -108,6 +111,13 @@ export class PaymentMachine {
     // A payment that the chain would not take now may be on it already: by a front-runner, or by us before a crash.
     const outcome = await this.#lookUp(payment)
     return (await this.#conclude(payment, outcome)) ?? this.#step(payment, { to: 'refused', reason })
+  }
+
+  /** What can never be paid any more need not be verified: a wallet's own code may keep a node from ever answering. */
+  async #giveUp(payment: Payment, error: unknown): Promise<Payment | undefined> {
+    const outcome = await this.#lookUp(payment)
+    if (outcome.kind !== 'impossible') throw error
+    return this.#conclude(payment, outcome)
   }
 
   async #settle(payment: Payment): Promise<Payment | undefined> {

@@ -12,8 +12,9 @@ import type {
 import { createEvmClient, type EvmClient, EvmChain, toHashes } from './evm-chain.ts'
 import { createSigner } from './evm-signer.ts'
 import { FeeRaiser } from './fee-raiser.ts'
-import { GasAccount, isUnanswered, type OnTransaction } from './gas-account.ts'
+import { GasAccount, type OnTransaction } from './gas-account.ts'
 import { TransactionSender } from './transaction-sender.ts'
+import { isUnanswered } from './unanswered.ts'
 
 /** About ten settlements at a high price of gas on Base. */
 const GAS_WEI_MIN = 100_000_000_000_000n
@@ -70,8 +71,8 @@ export class EvmSettlement {
     if (answer.success) return { kind: 'settled', transactionId: answer.transaction }
     const reason = answer.errorReason ?? 'unknown'
     this.#options.log.warn('the facilitator did not settle', { reason, why: withoutUrl(answer.errorMessage) })
-    const sent = reason === 'settlement_pending' || (observed.maybeSent && answer.transaction === '')
-    return { kind: sent ? 'unknown' : 'failed', reason }
+    const maybeSent = reason === 'settlement_pending' || (observed.maybeSent && answer.transaction === '')
+    return { kind: maybeSent || observed.unanswered !== undefined ? 'unknown' : 'failed', reason }
   }
 
   async raiseFee({ transactionIds }: LookUpHints, onTransaction: OnTransaction): Promise<void> {

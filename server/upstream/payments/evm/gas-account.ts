@@ -3,15 +3,14 @@ import {
   BaseError,
   type Hash,
   type Hex,
-  HttpRequestError,
   keccak256,
   type LocalAccount,
   NonceTooLowError,
-  TimeoutError,
   TransactionNotFoundError,
 } from 'viem'
 import type { EvmClient } from './evm-chain.ts'
 import type { GasFees } from './gas-fees.ts'
+import { isUnanswered } from './unanswered.ts'
 
 const USED = /nonce too low|nonce has already been used/i
 const KNOWN = /already known|already imported/i
@@ -75,7 +74,6 @@ export class GasAccount {
       await this.#client.sendRawTransaction({ serializedTransaction })
       return { kind: 'sent', hash }
     } catch (error) {
-      if (isUnanswered(error)) throw notSaid()
       return this.#explain(error, hash)
     }
   }
@@ -83,10 +81,9 @@ export class GasAccount {
   /** Gateways send again what they got no answer to: the node then refuses its own transaction as known, or as used up. */
   async #explain(error: unknown, hash: Hash): Promise<Handover> {
     if (isUsed(error)) return (await this.#isKnown(hash)) ? { kind: 'sent', hash } : { kind: 'used' }
-    if (!(error instanceof BaseError)) throw error
-    if (KNOWN.test(error.message)) return { kind: 'sent', hash }
-    if (UNDERPRICED.test(error.message)) return { kind: 'underpriced' }
-    throw error
+    if (error instanceof BaseError && KNOWN.test(error.message)) return { kind: 'sent', hash }
+    if (error instanceof BaseError && UNDERPRICED.test(error.message)) return { kind: 'underpriced' }
+    throw isUnanswered(error) ? notSaid() : error
   }
 
   async #isKnown(hash: Hash): Promise<boolean> {
@@ -98,12 +95,6 @@ export class GasAccount {
       throw notSaid()
     }
   }
-}
-
-/** No answer came, as opposed to one that refuses. */
-export function isUnanswered(error: unknown): boolean {
-  const isTransport = (cause: unknown): boolean => cause instanceof HttpRequestError || cause instanceof TimeoutError
-  return error instanceof BaseError && error.walk(isTransport) !== null
 }
 
 function isUsed(error: unknown): boolean {

@@ -33,7 +33,8 @@ const MINUTE_MS = 60_000
 
 /** What a chain's node answers, as recorded from one. */
 interface Answers {
-  verdict: PaymentVerdict
+  /** An error: the node does not answer. */
+  verdict: PaymentVerdict | Error
   outcome: ChainOutcome
   settled: number
 }
@@ -45,7 +46,10 @@ function playNetwork(answers: Answers): PaymentNetwork {
     read: () => {
       throw new Error('not asked')
     },
-    verify: async () => answers.verdict,
+    verify: async () => {
+      if (answers.verdict instanceof Error) throw answers.verdict
+      return answers.verdict
+    },
     settle: async () => {
       answers.settled++
       return { kind: 'unknown', reason: 'no_receipt' }
@@ -195,6 +199,20 @@ describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('the reconcile
     clock.advance(60 * MINUTE_MS)
     await reconciler.runAll()
     expect(await stateOf(payment)).toBe('refused')
+  })
+
+  it('buries a payment that can never come though nobody could ever verify it, and credits none unverified', async () => {
+    answers.verdict = new Error('the node timed out')
+    const payment = await leaveBehind()
+    const { reconciler } = startProcess()
+    for (const outcome of [{ kind: 'paid', transfer: TRANSFER }, answers.outcome] as const) {
+      answers.outcome = outcome
+      await reconciler.runAll()
+      expect(await stateOf(payment)).toBe('received')
+    }
+    answers.outcome = { kind: 'impossible', reason: 'authorization_expired' }
+    await reconciler.runAll()
+    expect(await stateOf(payment)).toBe('dead')
   })
 
   it('gives one transfer to one payment', async () => {

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../../server/domain/clock.ts'
 import type { PaymentNetwork, SignedPayment } from '../../../../../server/domain/payments/payment-network.ts'
 import { createEvmPayments } from '../../../../../server/upstream/payments/evm/create-evm-payments.ts'
@@ -35,6 +35,11 @@ const FACILITATOR = privateKeyToAddress(FACILITATOR_KEY)
 let chain: BaseChain
 let node: NodeProxy
 let network: PaymentNetwork
+afterEach(() => {
+  node.onStage = () => {}
+  node.alter = (_, result) => result
+  node.refuse = () => undefined
+})
 beforeAll(async () => {
   chain = await startBaseChain()
   node = await startNodeProxy(chain.url)
@@ -123,6 +128,44 @@ describe('a payment is neither lost nor invented when', () => {
     node.alter = (method, result) => (method === 'eth_getLogs' ? [] : result)
     expect(await lookUp(read(await reuse(late)))).toMatchObject({ reason: 'nonce_already_used_before' })
     node.alter = (_, result) => result
+  })
+
+  it('the node goes away while it checks the signature of a contract wallet', async () => {
+    const owner = createPayer()
+    const wallet = await chain.deployWallet(owner.address)
+    await chain.fund(wallet, 20_000_000n)
+    const payment = read(await signAuthorization(owner, { from: wallet }))
+    expect(await network.verify(payment)).toEqual({ valid: true })
+    node.onStage = (stage, method) =>
+      stage === 'asked' && method === 'eth_call' ? Promise.reject(new Error('gone')) : undefined
+    await expect(network.verify(payment)).rejects.toThrow('no answer')
+    node.onStage = () => {}
+  })
+
+  it.each([
+    [-32_005, 'limit exceeded'],
+    [-32_603, 'Internal error'],
+    [-32_000, 'header not found'],
+    [429, 'Too Many Requests'],
+  ])('the node says %i, %s, to reads: that is no word on the payment', async (code, message) => {
+    const owner = createPayer()
+    const wallet = await chain.deployWallet(owner.address)
+    await chain.fund(wallet, 20_000_000n)
+    const ofContract = read(await signAuthorization(owner, { from: wallet }))
+    const ofKey = read((await fundedPayload()).payload)
+    const settle = async (payment: SignedPayment) => (await network.settle(payment, async () => {})).kind
+    const busyAt = (method: string): void => {
+      node.refuse = (asked) => (asked === method ? { code, message } : undefined)
+    }
+    busyAt('eth_call')
+    for (const payment of [ofContract, ofKey]) await expect(network.verify(payment)).rejects.toThrow('no answer')
+    expect(await settle(ofContract)).toBe('unknown')
+    for (const method of ['eth_estimateGas', 'eth_sendRawTransaction']) {
+      busyAt(method)
+      expect([await settle(ofContract), await settle(ofKey)]).toEqual(['unknown', 'unknown'])
+    }
+    node.refuse = () => undefined
+    expect([await settle(ofContract), await settle(ofKey)]).toEqual(['settled', 'settled'])
   })
 
   it('the node turns to another chain while the server runs', async () => {
