@@ -1,5 +1,5 @@
 import { Account, Ledger } from './graphql/account.ts'
-import { readData, runOperation } from './graphql/graphql-client.ts'
+import { pickFromOperation, readData, runOperation } from './graphql/graphql-client.ts'
 import {
   BALANCE_CHANGED,
   type BalanceChangedData,
@@ -15,7 +15,7 @@ import { Requests } from './graphql/requests.ts'
 import { Usage } from './graphql/usage.ts'
 import type { TypedDocument, VariablesArguments } from './graphql/typed-document.ts'
 import type { QuoteInput } from './graphql/schema-types.ts'
-import { type ApiPromise, toApiPromise } from './http/api-promise.ts'
+import type { ApiPromise } from './http/api-promise.ts'
 import { sleep, Transport } from './http/transport.ts'
 import { LiveConnection } from './live/live-connection.ts'
 import type { ClientOptions, RequestOptions } from './options.ts'
@@ -72,7 +72,7 @@ export class SluiceClient {
     this.rateLimits = new Limits(transport)
     this.usage = new Usage(transport)
     this.billing = new Billing(transport)
-    this.wallet = new WalletAccount(transport, options.wallet)
+    this.wallet = new WalletAccount(transport, { wallet: options.wallet, signOut: credentials.signOut })
   }
 
   /**
@@ -82,8 +82,8 @@ export class SluiceClient {
    * const { price, hold } = await sluice.quote({ chat: { model: 'default', promptTokens: 1_000, maxTokens: 500 } })
    */
   quote(input: QuoteInput, options?: RequestOptions): ApiPromise<Quote> {
-    const answer = runOperation(this.#transport, { document: QUOTE, variables: { input } }, options).withResponse()
-    return toApiPromise(answer.then(({ data, response }) => ({ data: data.quote, response })))
+    const toResult = (data: QuoteData): Quote => data.quote
+    return pickFromOperation(this.#transport, { document: QUOTE, variables: { input }, toResult }, options)
   }
 
   /**

@@ -12,6 +12,7 @@ import type {
   EmbeddingsResult,
   ErrorCode,
   LedgerEntry,
+  LinkedWallet,
   Page,
   Pages,
   RecordedUsage,
@@ -24,6 +25,7 @@ import type {
   TypedDocument,
   UpdatedApiKey,
   Wallet,
+  WalletLink,
 } from '../../client/sdk/index.ts'
 import {
   ApiError,
@@ -31,6 +33,7 @@ import {
   type ConnectionError,
   type fromViem,
   RateLimitError,
+  type signChallenge,
   type SluiceError,
   type TimeoutError,
 } from '../../client/sdk/index.ts'
@@ -130,6 +133,20 @@ describe('wallets', () => {
     expectTypeOf<typeof fromViem>().returns.toEqualTypeOf<Wallet>()
     expectTypeOf<{ address: string; signMessage: (message: string) => Uint8Array }>().toExtend<Wallet>()
     expectTypeOf<{ address: string }>().not.toExtend<Wallet>()
+  })
+
+  test('are linked as they are, or by what one of them signed elsewhere', () => {
+    expectTypeOf(sluice.account.linkWallet).parameter(0).toEqualTypeOf<Wallet | string>()
+    expectTypeOf(sluice.account.linkWallet('signed')).toEqualTypeOf<ApiPromise<WalletLink>>()
+    expectTypeOf(sluice.account.wallets()).resolves.toEqualTypeOf<LinkedWallet[]>()
+    expectTypeOf(sluice.account.unlinkWallet('0x')).resolves.toEqualTypeOf<LinkedWallet>()
+    expectTypeOf(sluice.account.walletLinkChallenge()).resolves.toEqualTypeOf<Parameters<typeof signChallenge>[1]>()
+  })
+
+  test('make keys with any settings but the type left out', () => {
+    expectTypeOf(sluice.wallet.createApiKey({ apiKeyType: 'ADMIN' })).resolves.toEqualTypeOf<CreatedApiKey>()
+    // @ts-expect-error what kind of key it is must be said
+    void sluice.wallet.createApiKey({ description: 'x' })
   })
 })
 

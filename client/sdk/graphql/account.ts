@@ -1,9 +1,22 @@
-import type { ApiPromise } from '../http/api-promise.ts'
+import { type ApiPromise, toApiPromise } from '../http/api-promise.ts'
 import type { Pages } from '../http/pages.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RequestOptions } from '../options.ts'
-import { ACCOUNT, LEDGER_PAGE } from './operations.ts'
-import type { AccountDetails, LedgerEntry } from './records.ts'
+import { signChallenge } from '../wallet/sign-in.ts'
+import type { Wallet } from '../wallet/wallet.ts'
+import { pickFromOperation } from './graphql-client.ts'
+import {
+  ACCOUNT,
+  LEDGER_PAGE,
+  LINK_WALLET,
+  LINKED_WALLETS,
+  type LinkWalletData,
+  UNLINK_WALLET,
+  type UnlinkWalletData,
+  WALLET_LINK_CHALLENGE,
+  type WalletLinkChallengeData,
+} from './operations.ts'
+import type { AccountDetails, LedgerEntry, LinkedWallet, SignInMessage, WalletLink } from './records.ts'
 import { firstOf, listOfViewer, type PageOptions, readViewer } from './viewer.ts'
 
 /** The account that the credential belongs to. */
@@ -24,6 +37,44 @@ export class Account {
   retrieve(options?: RequestOptions): ApiPromise<AccountDetails> {
     const toData = (viewer: AccountDetails): AccountDetails => viewer
     return readViewer(this.#transport, { document: ACCOUNT, variables: {}, toData }, options)
+  }
+
+  /** The wallets that act as this account, at most 20, first linked first. Needs an ADMIN key, as all about links does. */
+  wallets(options?: RequestOptions): ApiPromise<LinkedWallet[]> {
+    const toData = ({ wallets }: { wallets: LinkedWallet[] }): LinkedWallet[] => wallets
+    return readViewer(this.#transport, { document: LINKED_WALLETS, variables: {}, toData }, options)
+  }
+
+  /**
+   * Links a wallet to this account: from then on its requests and payments are the account's, and what it owns moves here.
+   * Takes the wallet, or what a wallet elsewhere made of `walletLinkChallenge` by `signChallenge`. Throws ConflictError where
+   * the wallet is linked to another account.
+   *
+   * @example
+   * const { movedUsd } = await sluice.account.linkWallet(wallet)
+   */
+  linkWallet(wallet: Wallet | string, options?: RequestOptions): ApiPromise<WalletLink> {
+    return toApiPromise(this.#linkWallet(wallet, options))
+  }
+
+  /** A message for `linkWallet`, to be signed within five minutes. */
+  walletLinkChallenge(options?: RequestOptions): ApiPromise<SignInMessage> {
+    const toResult = ({ walletLinkChallenge }: WalletLinkChallengeData): SignInMessage => walletLinkChallenge.info
+    return pickFromOperation(this.#transport, { document: WALLET_LINK_CHALLENGE, variables: {}, toResult }, options)
+  }
+
+  /** From now on the wallet uses its own account again; no money moves. Throws NotFoundError for a wallet that is not linked here. */
+  unlinkWallet(address: string, options?: RequestOptions): ApiPromise<LinkedWallet> {
+    const toResult = ({ unlinkWallet }: UnlinkWalletData): LinkedWallet => unlinkWallet.linkedWallet
+    return pickFromOperation(this.#transport, { document: UNLINK_WALLET, variables: { address }, toResult }, options)
+  }
+
+  async #linkWallet(wallet: Wallet | string, options: RequestOptions | undefined) {
+    const payload =
+      typeof wallet === 'string' ? wallet : await signChallenge(wallet, await this.walletLinkChallenge(options))
+    const toResult = (data: LinkWalletData): WalletLink => data.linkWallet
+    const operation = { document: LINK_WALLET, variables: { payload }, toResult }
+    return pickFromOperation(this.#transport, operation, options).withResponse()
   }
 }
 

@@ -5,7 +5,14 @@ import type { Transport } from '../http/transport.ts'
 import type { RequestOptions } from '../options.ts'
 import type { TypedDocument } from './typed-document.ts'
 
+type ToResult<Data, Result> = (data: Data, response: ResponseInfo) => Result
+
 const ACCEPT = 'application/graphql-response+json, application/json'
+
+interface Operation<Data, Variables> {
+  document: string | TypedDocument<Data, Variables>
+  variables: Variables | undefined
+}
 
 /**
  * Runs one query or mutation. Throws the ApiError of the answer's first error; its `body` has them all, and the data that came
@@ -13,19 +20,28 @@ const ACCEPT = 'application/graphql-response+json, application/json'
  */
 export function runOperation<Data, Variables>(
   transport: Transport,
-  operation: { document: string | TypedDocument<Data, Variables>; variables: Variables | undefined },
+  operation: Operation<Data, Variables>,
   options: RequestOptions | undefined,
 ): ApiPromise<Data> {
-  const query = operation.document.toString()
+  return pickFromOperation(transport, { ...operation, toResult: (data: Data) => data }, options)
+}
+
+/** The same, for the part of the data that is wanted. */
+export function pickFromOperation<Data, Variables, Result>(
+  transport: Transport,
+  { document, variables, toResult }: Operation<Data, Variables> & { toResult: ToResult<Data, Result> },
+  options: RequestOptions | undefined,
+): ApiPromise<Result> {
+  const query = document.toString()
   return transport.request(
     {
       method: 'POST',
       path: '/graphql',
-      body: { query, variables: operation.variables },
+      body: { query, variables },
       repeat: /\bmutation\b/.test(query) ? 'unsafe' : 'safe',
       options: { ...options, headers: { accept: ACCEPT, ...options?.headers } },
     },
-    (body: unknown, response: ResponseInfo) => readData(body, response) as Data,
+    (body: unknown, response: ResponseInfo) => toResult(readData(body, response) as Data, response),
   )
 }
 

@@ -1,5 +1,5 @@
 /* Generated from operations.graphql and the schema by `npm run generate`. */
-import type { AccountBalance, AccountDetails, LedgerEntry, RequestRecord, LimitFill, LimitRefusal, UsageCell, PageEnd } from './records.ts'
+import type { AccountBalance, AccountDetails, LedgerEntry, RequestRecord, LimitFill, LimitRefusal, UsageCell, LinkedWallet, WalletLink, SignInMessage, PageEnd } from './records.ts'
 import type { ApiKeyType, ImageQuality, LimitPeriod, ModelPrivacy, QuoteInput, RequestFilterInput, RotateApiKeyInput, UsageInput } from './schema-types.ts'
 import type { TypedDocument } from './typed-document.ts'
 
@@ -283,6 +283,69 @@ export interface SignInWithWalletData {
 
 export const SIGN_IN_WITH_WALLET =
   'mutation SignInWithWallet($payload:String!){signInWithWallet(input:{payload:$payload}){sessionToken expiresAt}}' as TypedDocument<SignInWithWalletData, SignInWithWalletVariables>
+
+export interface RevokeWalletSessionVariables {
+  sessionToken: string
+}
+
+export interface RevokeWalletSessionData {
+  /** Signs a wallet out: the session opens nothing from then on, and within a second its sockets and event streams are closed. Other sessions of the wallet go on. Fails with UNAUTHENTICATED for a token that is not valid or has ended by itself. */
+  revokeWalletSession: {
+    __typename: 'RevokeWalletSessionPayload'
+  }
+}
+
+export const REVOKE_WALLET_SESSION =
+  'mutation RevokeWalletSession($sessionToken:String!){revokeWalletSession(input:{sessionToken:$sessionToken}){__typename}}' as TypedDocument<RevokeWalletSessionData, RevokeWalletSessionVariables>
+
+export interface LinkedWalletsData {
+  /** The account of whoever asks. */
+  viewer: {
+    /** The wallets that are linked to the account, at most 20, first linked first. */
+    wallets: LinkedWallet[]
+  } | null
+}
+
+export const LINKED_WALLETS =
+  'query LinkedWallets{viewer{wallets{...LinkedWallet}}}fragment LinkedWallet on LinkedWallet{linkedAt wallet{chain address}}' as TypedDocument<LinkedWalletsData, Record<string, never>>
+
+export interface WalletLinkChallengeData {
+  /** A message for a wallet to sign, for `linkWallet`. Nothing is stored by asking. */
+  walletLinkChallenge: {
+    /** The fields of the message. */
+    info: SignInMessage
+  }
+}
+
+export const WALLET_LINK_CHALLENGE =
+  'query WalletLinkChallenge{walletLinkChallenge{info{...SignInMessage}}}fragment SignInMessage on SignInInfo{domain uri version nonce issuedAt expirationTime statement resources}' as TypedDocument<WalletLinkChallengeData, Record<string, never>>
+
+export interface LinkWalletVariables {
+  payload: string
+}
+
+export interface LinkWalletData {
+  /** Links the wallet that signed the message to the account. From then on, within a second, its requests and payments are those of the account. What it owns moves there; requests that run are charged where they began, and what they leave moves when the link is repeated. Fails with CONFLICT when the wallet is linked elsewhere or the account has 20. */
+  linkWallet: WalletLink
+}
+
+export const LINK_WALLET =
+  'mutation LinkWallet($payload:String!){linkWallet(input:{payload:$payload}){...WalletLink}}fragment WalletLink on LinkWalletPayload{linkedWallet{...LinkedWallet}movedUsd movedDiem}fragment LinkedWallet on LinkedWallet{linkedAt wallet{chain address}}' as TypedDocument<LinkWalletData, LinkWalletVariables>
+
+export interface UnlinkWalletVariables {
+  address: string
+}
+
+export interface UnlinkWalletData {
+  /** Lets the wallet use its own account again. No money moves, and keys that it made stay. Fails with NOT_FOUND for a wallet that is not linked to this account. */
+  unlinkWallet: {
+    /** The wallet and its link. */
+    linkedWallet: LinkedWallet
+  }
+}
+
+export const UNLINK_WALLET =
+  'mutation UnlinkWallet($address:String!){unlinkWallet(input:{address:$address}){linkedWallet{...LinkedWallet}}}fragment LinkedWallet on LinkedWallet{linkedAt wallet{chain address}}' as TypedDocument<UnlinkWalletData, UnlinkWalletVariables>
 
 export interface BalanceChangedData {
   /** The caller's balances: the current ones at once, then again within 250 ms of every change. Changes in quick succession arrive as one event with the newest value. */

@@ -1,5 +1,5 @@
 /* Generated from operations.graphql and the schema by `npm run generate`. */
-import type { AccountKind, AccountTier, Currency, LedgerTransferKind, RateLimitScope, RateLimitType, RequestModelType, RequestOutcome, UsageUnitType } from './schema-types.ts'
+import type { AccountKind, AccountTier, Currency, LedgerTransferKind, RateLimitScope, RateLimitType, RequestModelType, RequestOutcome, UsageUnitType, WalletChain } from './schema-types.ts'
 
 /** What an account has in one currency. */
 export interface AccountBalance {
@@ -167,6 +167,49 @@ export interface UsageCell {
   requests: number
   /** Units; null where units of several kinds would be added up: group by UNIT_TYPE to see each. */
   units: string | null
+}
+
+/** A wallet that acts as the account: it signs in as it, and what it pays is credited to it. */
+export interface LinkedWallet {
+  /** Since when. */
+  linkedAt: string
+  /** The wallet. */
+  wallet: {
+    /** What kind of key it has. */
+    chain: WalletChain
+    /** In lower case on EVM; as it is on Solana. */
+    address: string
+  }
+}
+
+/** The link that was made, and what moved with it. */
+export interface WalletLink {
+  /** The wallet and its link. */
+  linkedWallet: LinkedWallet
+  /** What was free on the wallet's own account and is on this one now. */
+  movedUsd: string
+  /** What was left of the wallet's DIEM of this day, alike. */
+  movedDiem: string
+}
+
+/** The fields of a message to sign (EIP-4361; on Solana the same lines). */
+export interface SignInMessage {
+  /** Host that the message is for. */
+  domain: string
+  /** What the message is for; its origin counts. */
+  uri: string
+  /** Always `1`. */
+  version: string
+  /** Fresh; a wallet may as well make up its own. */
+  nonce: string
+  /** Now, as RFC 3339 writes it. */
+  issuedAt: string
+  /** Five minutes later. */
+  expirationTime: string
+  /** What the wallet shows; any other does as well. */
+  statement: string
+  /** What the message is about. */
+  resources: string[]
 }
 
 /** Where a page lies in the whole list. */

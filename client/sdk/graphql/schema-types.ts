@@ -148,3 +148,6 @@ export type UsageOrder = 'AMOUNT' | 'TIME' | (string & {})
 
 /** What the units of a service are. */
 export type UsageUnitType = 'CHARS' | 'CREDITS' | 'IMAGES' | 'MINUTES' | 'SECONDS' | 'TOKENS' | (string & {})
+
+/** What kind of key a wallet has. */
+export type WalletChain = 'EVM' | 'SOLANA' | (string & {})

@@ -1,9 +1,10 @@
-import { type ApiPromise, toApiPromise } from '../http/api-promise.ts'
+import type { ApiPromise } from '../http/api-promise.ts'
 import { toRefusal } from '../http/error-body.ts'
 import { type Page, Pages } from '../http/pages.ts'
+import type { ResponseInfo } from '../http/response-info.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RequestOptions } from '../options.ts'
-import { runOperation } from './graphql-client.ts'
+import { pickFromOperation } from './graphql-client.ts'
 import type { PageEnd } from './records.ts'
 import type { TypedDocument } from './typed-document.ts'
 
@@ -31,13 +32,11 @@ export function readViewer<Viewer, Variables, Data>(
   { toData, ...operation }: Operation<Viewer, Variables> & { toData: (viewer: Viewer) => Data },
   options: RequestOptions | undefined,
 ): ApiPromise<Data> {
-  const answer = runOperation(transport, operation, options).withResponse()
-  return toApiPromise(
-    answer.then(({ data: { viewer }, response }) => {
-      if (viewer !== null) return { data: toData(viewer), response }
-      throw toRefusal('UNAUTHENTICATED', { message: 'This needs an API key or a wallet', body: null }, response)
-    }),
-  )
+  const toResult = ({ viewer }: { viewer: Viewer | null }, response: ResponseInfo): Data => {
+    if (viewer !== null) return toData(viewer)
+    throw toRefusal('UNAUTHENTICATED', { message: 'This needs an API key or a wallet', body: null }, response)
+  }
+  return pickFromOperation(transport, { ...operation, toResult }, options)
 }
 
 /** One list of the account, page by page. */

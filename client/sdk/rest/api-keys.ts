@@ -1,7 +1,7 @@
 import { ROTATE_API_KEY, type RotateApiKeyData } from '../graphql/operations.ts'
 import type { ApiKeyType, LimitPeriod, ModelPrivacy } from '../graphql/schema-types.ts'
-import { runOperation } from '../graphql/graphql-client.ts'
-import { type ApiPromise, toApiPromise } from '../http/api-promise.ts'
+import { pickFromOperation } from '../graphql/graphql-client.ts'
+import type { ApiPromise } from '../http/api-promise.ts'
 import { toRefusal } from '../http/error-body.ts'
 import type { ResponseInfo } from '../http/response-info.ts'
 import type { Transport } from '../http/transport.ts'
@@ -117,10 +117,9 @@ export class ApiKeys {
    */
   rotate(id: string, { graceSeconds = 0 } = {}, options?: RequestOptions): ApiPromise<RotatedApiKey> {
     const variables = { input: { id: btoa(`ApiKey:${id}`), graceSeconds } }
-    const answer = runOperation(this.#transport, { document: ROTATE_API_KEY, variables }, options).withResponse()
-    return toApiPromise(
-      answer.then(({ data, response }) => ({ data: toRotated(data.rotateApiKey, response), response })),
-    )
+    const toResult = ({ rotateApiKey }: RotateApiKeyData, response: ResponseInfo): RotatedApiKey =>
+      toRotated(rotateApiKey, response)
+    return pickFromOperation(this.#transport, { document: ROTATE_API_KEY, variables, toResult }, options)
   }
 }
 

@@ -7,6 +7,8 @@ export interface Credentials {
   authorize: Authorize
   /** For GraphQL's sockets: the key, or the session of the wallet; empty where there is neither. */
   token: () => Promise<string>
+  /** Ends the wallet's session; keys have none. */
+  signOut: () => Promise<void>
 }
 
 /** How a client says who it is: a key everywhere, or a wallet by a signature for each REST request and a session for GraphQL. */
@@ -17,7 +19,7 @@ export function createCredentials(options: ClientOptions): Credentials {
     const authorize: Authorize = async (headers) => {
       if (apiKey !== undefined) headers.set('authorization', `Bearer ${await token()}`)
     }
-    return { authorize, token }
+    return { authorize, token, signOut: async () => {} }
   }
   const sign = (): Promise<string> => createSignIn(wallet, options.publicUrl ?? options.baseUrl)
   const session = new WalletSession(new Transport(options, async () => {}), sign)
@@ -25,5 +27,5 @@ export function createCredentials(options: ClientOptions): Credentials {
     if (path === '/graphql') headers.set('authorization', `Bearer ${await session.token()}`)
     else if (isPublic !== true) headers.set('sign-in-with-x', await sign())
   }
-  return { authorize, token: () => session.token() }
+  return { authorize, token: () => session.token(), signOut: () => session.revoke() }
 }

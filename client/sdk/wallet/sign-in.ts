@@ -1,3 +1,4 @@
+import type { SignInMessage } from '../graphql/records.ts'
 import { randomHex } from '../http/transport.ts'
 import { toBase58, toHex } from './base58.ts'
 import type { Wallet, WalletSignature } from './wallet.ts'
@@ -13,40 +14,50 @@ const CHAINS = {
  * The value of a `SIGN-IN-WITH-X` header: the wallet's proof that this request is its own. Good for one request within five
  * minutes.
  */
-export async function createSignIn(wallet: Wallet, publicUrl: string): Promise<string> {
-  const isEvm = wallet.address.startsWith('0x')
-  const { name, chainId, type } = isEvm ? CHAINS.evm : CHAINS.solana
+export function createSignIn(wallet: Wallet, publicUrl: string): Promise<string> {
   const { host: domain, origin: uri } = new URL(publicUrl)
   const nowMs = Date.now()
-  const proof = {
+  return signChallenge(wallet, {
     domain,
-    address: wallet.address,
-    statement: `Use ${domain} with the balance of this wallet.`,
     uri,
     version: '1',
-    chainId,
-    type,
     nonce: randomHex(16),
     issuedAt: new Date(nowMs).toISOString(),
     expirationTime: new Date(nowMs + LIFETIME_MS).toISOString(),
-  }
-  // EIP-4361 for EVM wallets; Solana wallets sign the same lines under their own name.
-  const message = [
-    `${domain} wants you to sign in with your ${name} account:`,
-    `${proof.address}\n`,
-    `${proof.statement}\n`,
-    `URI: ${uri}`,
-    'Version: 1',
-    `Chain ID: ${chainId.split(':')[1]}`,
-    `Nonce: ${proof.nonce}`,
-    `Issued At: ${proof.issuedAt}`,
-    `Expiration Time: ${proof.expirationTime}`,
-  ].join('\n')
-  const signature = toText(await wallet.signMessage(message), isEvm)
-  return btoa(JSON.stringify({ ...proof, signature }))
+    statement: `Use ${domain} with the balance of this wallet.`,
+    resources: [uri],
+  })
 }
 
-function toText(signature: WalletSignature, isEvm: boolean): string {
+/** The proof that the wallet signed a message, as a service's challenges have it in `info`: Base64 of its fields with the signature. */
+export async function signChallenge(wallet: Wallet, message: SignInMessage): Promise<string> {
+  const { name, chainId, type } = isEvm(wallet) ? CHAINS.evm : CHAINS.solana
+  const { domain, uri, version, nonce, issuedAt, expirationTime, statement, resources } = message
+  const { address } = wallet
+  // EIP-4361 for EVM wallets; Solana wallets sign the same lines under their own name.
+  const text = [
+    `${domain} wants you to sign in with your ${name} account:`,
+    `${address}\n`,
+    `${statement}\n`,
+    `URI: ${uri}`,
+    `Version: ${version}`,
+    `Chain ID: ${chainId.split(':')[1]}`,
+    `Nonce: ${nonce}`,
+    `Issued At: ${issuedAt}`,
+    `Expiration Time: ${expirationTime}`,
+    'Resources:',
+    ...resources.map((resource) => `- ${resource}`),
+  ].join('\n')
+  return btoa(JSON.stringify({ ...message, address, chainId, type, signature: await signText(wallet, text) }))
+}
+
+/** The wallet's signature as text: hexadecimal on EVM, Base58 on Solana. */
+export async function signText(wallet: Wallet, text: string): Promise<string> {
+  const signature: WalletSignature = await wallet.signMessage(text)
   if (typeof signature === 'string') return signature
-  return isEvm ? `0x${toHex(signature)}` : toBase58(signature)
+  return isEvm(wallet) ? `0x${toHex(signature)}` : toBase58(signature)
+}
+
+function isEvm({ address }: Wallet): boolean {
+  return address.startsWith('0x')
 }

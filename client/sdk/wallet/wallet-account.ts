@@ -4,13 +4,17 @@ import { Pages } from '../http/pages.ts'
 import type { Transport } from '../http/transport.ts'
 import { toNanoUsd } from '../money.ts'
 import type { RequestOptions } from '../options.ts'
+import type { ApiKeySettings, CreatedApiKey } from '../rest/api-keys.ts'
+import type { ApiKeyType } from '../graphql/schema-types.ts'
 import type { Open } from '../rest/open.ts'
 import { Rpc } from '../rest/rpc.ts'
 import { chooseRequirement, encodePayment, type PaymentRequirement, signEvmPayment } from './payment.ts'
+import { signText } from './sign-in.ts'
 import { signSolanaPayment } from './solana-payment.ts'
 import type { Wallet } from './wallet.ts'
 
 const TOP_UP_PATH = '/api/v1/x402/top-up'
+const KEY_PATH = '/api/v1/api_keys/generate_web3_key'
 const NANO_PER_ATOMIC = 1_000n
 const SOLANA = 'solana-mainnet'
 const PAGE_SIZE = 100
@@ -51,10 +55,12 @@ type PaymentAnswer = { success: true; data: TopUp } | { success: false; retryAft
 export class WalletAccount {
   readonly #transport: Transport
   readonly #wallet: Wallet | undefined
+  readonly #signOut: () => Promise<void>
 
-  constructor(transport: Transport, wallet: Wallet | undefined) {
+  constructor(transport: Transport, { wallet, signOut }: { wallet: Wallet | undefined; signOut: () => Promise<void> }) {
     this.#transport = transport
     this.#wallet = wallet
+    this.#signOut = signOut
   }
 
   balance(options?: RequestOptions): ApiPromise<WalletBalance> {
@@ -102,6 +108,41 @@ export class WalletAccount {
   /** Sends a signed payment, again and again with the same one until it is known how it ended. */
   pay(payment: string, options: RequestOptions = {}): ApiPromise<TopUp> {
     return toApiPromise(this.#pay(payment, options))
+  }
+
+  /**
+   * Makes an API key of the account that the wallet uses, and shows its secret, once. The wallet signs a token for it; it must
+   * be one on Base and have stake. Where the answer is lost, the key is there without its secret: revoke it, and make another.
+   *
+   * @example
+   * const { apiKey } = await sluice.wallet.createApiKey({ apiKeyType: 'ADMIN', description: 'my agent' })
+   */
+  createApiKey(
+    settings: Partial<ApiKeySettings> & { apiKeyType: ApiKeyType },
+    options?: RequestOptions,
+  ): ApiPromise<CreatedApiKey> {
+    return toApiPromise(this.#createApiKey(settings, options))
+  }
+
+  /**
+   * Ends the session by which GraphQL and live data know the wallet. The next call there signs in again, and so do
+   * subscriptions that are open: leave them first.
+   */
+  signOut(): Promise<void> {
+    return this.#signOut()
+  }
+
+  async #createApiKey(settings: object, options: RequestOptions | undefined) {
+    const wallet = this.#require()
+    const common = { path: KEY_PATH, isPublic: true, options } as const
+    const token = await this.#transport.request(
+      { ...common, method: 'GET', repeat: 'safe' },
+      ({ data }: { data: { token: string } }) => data.token,
+    )
+    const body = { ...settings, address: wallet.address, signature: await signText(wallet, token), token }
+    return this.#transport
+      .request({ ...common, method: 'POST', body, repeat: 'unsafe' }, ({ data }: { data: CreatedApiKey }) => data)
+      .withResponse()
   }
 
   async #pay(payment: string, options: RequestOptions) {

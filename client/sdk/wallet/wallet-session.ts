@@ -1,5 +1,6 @@
 import { runOperation } from '../graphql/graphql-client.ts'
-import { SIGN_IN_WITH_WALLET } from '../graphql/operations.ts'
+import { AuthenticationError } from '../errors.ts'
+import { REVOKE_WALLET_SESSION, SIGN_IN_WITH_WALLET } from '../graphql/operations.ts'
 import type { Transport } from '../http/transport.ts'
 
 /** A session is renewed this long before it ends. */
@@ -28,6 +29,23 @@ export class WalletSession {
       })
     }
     return this.#token
+  }
+
+  /** Ends the session, if there is one, for whoever has its token; the next call opens another. */
+  async revoke(): Promise<void> {
+    const token = this.#token
+    if (token === undefined) return
+    const operation = { document: REVOKE_WALLET_SESSION, variables: { sessionToken: await token } }
+    // From here on: live data that goes on must not come back with what is being ended.
+    this.#token = undefined
+    try {
+      await runOperation(this.#transport, operation, undefined)
+    } catch (error) {
+      // It had ended before.
+      if (error instanceof AuthenticationError) return
+      this.#token ??= token
+      throw error
+    }
   }
 
   async #open(): Promise<string> {
