@@ -20,7 +20,7 @@ const MESSAGE_CHARACTERS_MAX = 1_500
 const REMEMBERED_REFUSALS = { entriesMax: 5_000, lifetimeMs: 60_000 }
 const FAMILIAR_WALLETS = { entriesMax: 50_000, lifetimeMs: 3_600_000 }
 /** Refusals that another moment may undo. */
-const PASSING: readonly (string | undefined)[] = ['X402_SIGN_IN_FUTURE_TIMESTAMP', 'X402_SIGN_IN_NOT_BEFORE']
+const PASSING: ReadonlySet<string | undefined> = new Set(['X402_SIGN_IN_FUTURE_TIMESTAMP', 'X402_SIGN_IN_NOT_BEFORE'])
 
 export interface SignInDependencies {
   /** Origin that messages must be signed for. */
@@ -96,7 +96,7 @@ export class SignInService {
       return proof.wallet
     } catch (error) {
       const isLasting =
-        error instanceof DomainError && error.code === 'sign_in_refused' && !PASSING.includes(error.publicCode)
+        error instanceof DomainError && error.code === 'sign_in_refused' && !PASSING.has(error.publicCode)
       if (hash !== undefined && isLasting) this.#refusals.set(hash, error)
       throw error
     }

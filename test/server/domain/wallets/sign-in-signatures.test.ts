@@ -35,8 +35,8 @@ const inBase64 = (signature: string) => (decodeBase58(signature) ?? Buffer.alloc
 /** RFC 8032 has one s below the order; libraries that do not look take a second one. */
 const twinOnEd25519 = (signature: string) => {
   const bytes = decodeBase58(signature) ?? Buffer.alloc(0)
-  const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`) + ED25519_ORDER
-  return encodeBase58(Buffer.concat([bytes.subarray(0, 32), Buffer.from(s.toString(16), 'hex').reverse()]))
+  const s = BigInt(`0x${Buffer.from(bytes.subarray(32).toReversed()).toString('hex')}`) + ED25519_ORDER
+  return encodeBase58(Buffer.concat([bytes.subarray(0, 32), Buffer.from(s.toString(16), 'hex').toReversed()]))
 }
 
 test.each([
