@@ -10,7 +10,8 @@ import { MeteringService } from '../domain/metering/metering-service.ts'
 import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-export interface MoneyParts extends Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'> {
+export interface MoneyParts
+  extends Pick<Infrastructure, 'db' | 'runStatement' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'> {
   rateLimits: RateLimiter
   /** Default: none. */
   walletMinimumNanoUsd?: bigint
@@ -20,7 +21,8 @@ export interface MoneyParts extends Pick<Infrastructure, 'db' | 'clock' | 'ids' 
 
 /** One process's money path: holds and settlements under its lease, the ledger, and the feed of balances. */
 export function createMoney(parts: MoneyParts) {
-  const { db, clock, ids, log, pubSub, wait, rateLimits: rateLimiter, holds = new HoldRepository(db) } = parts
+  const { db, runStatement, clock, ids, log, pubSub, wait, rateLimits: rateLimiter } = parts
+  const { holds = new HoldRepository(db, runStatement) } = parts
   const processId = ids.uuid()
   const ledgerRepository = new LedgerRepository(db)
   const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })

@@ -26,6 +26,7 @@ export interface Infrastructure {
   log: Log
   metrics: Metrics
   db: DatabaseHandle['db']
+  runStatement?: DatabaseHandle['runStatement'] | undefined
   windows: WindowStore
   singleUse: SingleUseStore
   pubSub: PubSub
@@ -44,7 +45,7 @@ export interface Infrastructure {
 
 /** What a test may put in place of the real part; a database given here is migrated already and stays its owner's to close. */
 export type InfrastructureOverrides = Partial<
-  Pick<Infrastructure, 'clock' | 'ids' | 'log' | 'db' | 'providers' | 'wait'>
+  Pick<Infrastructure, 'clock' | 'ids' | 'log' | 'db' | 'runStatement' | 'providers' | 'wait'>
 >
 
 export async function createInfrastructure(
@@ -57,7 +58,9 @@ export async function createInfrastructure(
   const wait = overrides.wait ?? ((milliseconds: number) => sleep(milliseconds))
   const paymentNetworks = await createPaymentNetworks(config.x402, { clock, log, wait })
   const database =
-    overrides.db === undefined ? await openDatabase(config, log) : { db: overrides.db, close: async () => {} }
+    overrides.db === undefined
+      ? await openDatabase(config, log)
+      : { db: overrides.db, runStatement: overrides.runStatement, close: async () => {} }
   const stores = await createStores({
     redisUrl: config.redis?.url ?? null,
     log,
@@ -71,6 +74,7 @@ export async function createInfrastructure(
     metrics,
     ids: overrides.ids ?? createIdSource(clock),
     db: database.db,
+    runStatement: database.runStatement,
     windows: stores.windows,
     singleUse: stores.singleUse,
     pubSub: stores.pubSub,
@@ -106,7 +110,7 @@ async function openDatabase(config: Config, log: Log): Promise<DatabaseHandle> {
   const handle = await createEmbeddedDatabase(`${config.database.dataDir}/database`)
   await migrateToLatest(handle.db)
   return {
-    db: handle.db,
+    ...handle,
     close: async () => {
       await handle.close()
       await unlock()

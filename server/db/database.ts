@@ -2,8 +2,13 @@ import { CompiledQuery, Kysely, PGliteDialect, PostgresDialect, sql } from 'kyse
 import pg from 'pg'
 import type { Database } from './schema.ts'
 
+/** Sends a finished statement outside of any transaction, and gives its rows. */
+export type RunStatement = (text: string, values: readonly string[]) => Promise<unknown[]>
+
 export interface DatabaseHandle {
   db: Kysely<Database>
+  /** A way past the query builder, for the call of every request; absent where the builder guards the one connection. */
+  runStatement?: RunStatement | undefined
   close(): Promise<void>
 }
 
@@ -44,7 +49,9 @@ export function createPostgresDatabase(url: string, onIdleError: (error: Error) 
     },
   })
   const db = new Kysely<Database>({ dialect })
-  return { db, close: () => db.destroy() }
+  // Without a name: poolers between here and the server know no prepared statements.
+  const runStatement: RunStatement = async (text, values) => (await pool.query(text, [...values])).rows
+  return { db, runStatement, close: () => db.destroy() }
 }
 
 /** Embedded PostgreSQL in `dataDir`, or in memory without one; `snapshot` is a data folder dumped earlier. */

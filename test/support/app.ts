@@ -119,7 +119,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     },
     options.redisUrl ?? null,
   )
-  const app = await createApp(config, { db: database.db, ...options.overrides })
+  const overrides = { db: database.db, runStatement: database.runStatement, ...options.overrides }
+  const app = await createApp(config, overrides)
   const close = async () => {
     await app.close()
     await provider.close()
@@ -131,7 +132,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     baseUrl: `${app.url}/api/v1`,
     provider,
     database,
-    startTwin: () => createApp(config, { db: database.db, ...options.overrides }),
+    startTwin: () => createApp(config, overrides),
     createAccount: async ({ grantNanoUsd = 1_000_000_000n, tier = 'staff' } = {}) => {
       const { account, adminKey } = await app.services.accounts.create({ name: 'test', tier, grantNanoUsd })
       return { accountId: account.id, adminKey }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { inject } from 'vitest'
-import { createEmbeddedDatabase, createPostgresDatabase } from '../../server/db/database.ts'
+import { createEmbeddedDatabase, createPostgresDatabase, type RunStatement } from '../../server/db/database.ts'
 import type { Database } from '../../server/db/schema.ts'
 import { openEmbeddedSnapshot } from './embedded-snapshot.ts'
 import { cloneTemplate, dropDatabase } from './postgres.ts'
@@ -17,6 +17,7 @@ export function hasEngine(engine: DatabaseEngine): boolean {
 /** A migrated database of its own. */
 export interface TestDatabase {
   db: Kysely<Database>
+  runStatement?: RunStatement | undefined
   /** For further connections and processes; null on the embedded engine, which has only `db`. */
   url: string | null
   close(): Promise<void>
@@ -39,13 +40,13 @@ async function clonePostgres(): Promise<TestDatabase> {
     await handle.close()
     await dropDatabase(template.adminUrl, url)
   })
-  return { db: handle.db, url, close, [Symbol.asyncDispose]: close }
+  return { ...handle, url, close, [Symbol.asyncDispose]: close }
 }
 
 async function restoreEmbedded(): Promise<TestDatabase> {
   const handle = await createEmbeddedDatabase(undefined, await openEmbeddedSnapshot())
   const close = once(handle.close)
-  return { db: handle.db, url: null, close, [Symbol.asyncDispose]: close }
+  return { ...handle, url: null, close, [Symbol.asyncDispose]: close }
 }
 
 function once(run: () => Promise<void>): () => Promise<void> {

@@ -1,4 +1,5 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
+import type { RunStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema.ts'
 import type { Currency } from '../money.ts'
 
@@ -70,8 +71,13 @@ interface ExchangeRow {
   results: [settled: SettledRow[] | null, admitted: AdmittedRow[] | null]
 }
 
-function toJson(items: readonly MoneyItem[]): string {
-  return JSON.stringify(items.map(({ item }) => item))
+/** Where the items of one kind stand. */
+function placesOf(items: readonly MoneyItem[], kind: MoneyItem['kind']): number[] {
+  return items.flatMap((item, place) => (item.kind === kind ? [place] : []))
+}
+
+function toJson(items: readonly MoneyItem[], places: readonly number[]): string {
+  return JSON.stringify(places.map((place) => items[place]?.item))
 }
 
 /** A hold whose process is gone. */
@@ -84,31 +90,32 @@ export interface AbandonedHold {
 /** The database side of the money path; every method is one call and one transaction. */
 export class HoldRepository {
   readonly #db: Kysely<Database>
+  /** For the call of every request. */
+  readonly #run: RunStatement
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, run: RunStatement = throughBuilder(db)) {
     this.#db = db
+    this.#run = run
   }
 
   /** Settles, then admits; every result stands at its item's position. */
   async exchange(items: readonly MoneyItem[]): Promise<MoneyResult[]> {
-    const settlements = items.filter((item) => item.kind === 'settle')
-    const admissions = items.filter((item) => item.kind === 'admit')
-    const { rows } = await this.#db.executeQuery<ExchangeRow>(
-      // Raw, because a template is compiled anew for each call, and this is the call of every request.
-      CompiledQuery.raw(EXCHANGE, [toJson(settlements), toJson(admissions)]),
-    )
-    const results = new Map<MoneyItem | undefined, MoneyResult>()
-    const [settled, admitted] = rows[0]?.results ?? [null, null]
+    const settlements = placesOf(items, 'settle')
+    const admissions = placesOf(items, 'admit')
+    const values = [toJson(items, settlements), toJson(items, admissions)]
+    const [row] = (await this.#run(EXCHANGE, values)) as ExchangeRow[]
+    const [settled, admitted] = row?.results ?? [null, null]
+    const results: MoneyResult[] = []
     for (const [ordinal, outcome, chargedNano, balanceNano] of settled ?? []) {
       const result = { outcome, chargedNano: BigInt(chargedNano), balanceAfterNano: BigInt(balanceNano ?? 0) }
-      results.set(settlements[ordinal - 1], { kind: 'settle', result })
+      results[settlements[ordinal - 1] ?? -1] = { kind: 'settle', result }
     }
     for (const [ordinal, outcome, usdNano, diemNano, currency] of admitted ?? []) {
       const result = { outcome, currency, usdNano: BigInt(usdNano ?? 0), diemNano: BigInt(diemNano) }
-      results.set(admissions[ordinal - 1], { kind: 'admit', result })
+      results[admissions[ordinal - 1] ?? -1] = { kind: 'admit', result }
     }
-    return items.map((item) => {
-      const result = results.get(item)
+    return items.map((_, place) => {
+      const result = results[place]
       if (result === undefined) throw new Error('the database gave no result for an item of its batch')
       return result
     })
@@ -175,5 +182,13 @@ export class HoldRepository {
   async forgetEndedProcesses(staleSeconds: number): Promise<void> {
     await sql`delete from processes p where p.heartbeat_at < now() - make_interval(secs => ${staleSeconds})
       and not exists (select 1 from holds h where h.process_id = p.process_id)`.execute(this.#db)
+  }
+}
+
+function throughBuilder(db: Kysely<Database>): RunStatement {
+  return async (text, values) => {
+    // Raw, because a template is compiled anew for each call.
+    const { rows } = await db.executeQuery(CompiledQuery.raw(text, [...values]))
+    return rows
   }
 }
