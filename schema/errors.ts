@@ -139,11 +139,14 @@ function isOfField(error: unknown): boolean {
   return error instanceof GraphQLError && error.path !== undefined
 }
 
-/** Errors of the GraphQL libraries about ids carry no code; of those about variables only the outermost names which. */
+/**
+ * Errors of the GraphQL libraries about ids carry no code; of those about variables only the outermost names which. What
+ * the libraries tell of their own insides stays inside.
+ */
 function withCode(cause: GraphQLError, error: unknown): GraphQLError {
   const { message } = error instanceof GraphQLError ? error : cause
-  if (cause.extensions['code'] !== undefined) return cause === error ? cause : locate(message, error, cause.extensions)
-  return locate(message, error, { ...cause.extensions, code: badInput.code })
+  const { originalError: _inside, ...extensions } = cause.extensions
+  return locate(message, error, { ...extensions, code: extensions['code'] ?? badInput.code })
 }
 
 function locate(message: string, error: unknown, extensions: GraphQLErrorExtensions): GraphQLError {
