@@ -2,11 +2,11 @@ import { formatNanoUsd, toNanoUsd } from '../money.ts'
 
 /** What a request was charged. */
 export interface Cost {
-  /** Exact decimal text; what was paid in DIEM is none of it. */
+  /** Exact decimal text of what was paid in USD. For JSON-RPC the price to 8 decimals, whatever it was paid in. */
   usd: string
-  /** Exact decimal text. */
+  /** Exact decimal text of what was paid in DIEM; `0` for JSON-RPC, whose answers tell the price alone. */
   diem: string
-  /** Both together in nano-USD; null where the service told them rounded, as it does for JSON-RPC. */
+  /** Both together in nano-USD; null for JSON-RPC, whose price is rounded. `requests.retrieve` has it exactly. */
   nanoUsd: bigint | null
 }
 
