@@ -14,6 +14,7 @@ import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics-endpoint.ts'
 import { createHttpServer } from './http-server.ts'
 import { createInfrastructure, type InfrastructureOverrides } from './infrastructure.ts'
+import { mountNotFound } from './not-found.ts'
 import { readinessChecks } from './readiness.ts'
 import { startServices, stopServices } from './service-lifecycle.ts'
 
@@ -57,6 +58,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     graphql.handle(request, response)
   })
   app.use('/trpc', createTrpcMiddleware(services, access))
+  mountNotFound(app, services.log)
 
   const server = createHttpServer((request, response) => {
     if (!serveDirectly(request, response)) app(request, response)

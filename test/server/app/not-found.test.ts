@@ -1,0 +1,22 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+
+let server: TestApp
+
+beforeAll(async () => {
+  server = await startTestApp()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+describe('a path that nothing serves', () => {
+  it.each(['/', '/foo', '/api/v2/models', '/graphqlx', '/health/%zz'])(
+    '%s is 404 and tells where things are',
+    async (path) => {
+      const response = await fetch(server.url + path)
+      expect([response.status, await response.json()]).toEqual([
+        404,
+        { error: expect.stringContaining(`There is no GET ${path};`), code: 'NOT_FOUND' },
+      ])
+    },
+  )
+})
