@@ -60,8 +60,11 @@ export interface ChainTransfer {
 
 export type ChainOutcome =
   | { kind: 'paid'; transfer: ChainTransfer }
-  /** `sent`: the node knows a transaction that waits to pay it; another attempt to settle would only cost fees. */
-  | { kind: 'pending'; sent: boolean }
+  /**
+   * `sent`: the node knows a transaction that waits to pay it; another attempt to settle would only cost fees. `perhaps`:
+   * it does not know one that was told, which may never have been sent, or come later all the same.
+   */
+  | { kind: 'pending'; sent: boolean | 'perhaps' }
   /** Never to be paid any more: expired or cancelled without use, past a margin for reorganisations. */
   | { kind: 'impossible'; reason: string }
 
@@ -78,6 +81,8 @@ export interface PaymentNetwork {
   readonly network: string
   /** The `accepts` entry for an amount. */
   requirement(amountAtomic: bigint): Promise<PaymentRequirement>
+  /** Of a payment that may have been taken under other terms than today's; null where it cannot be told. No I/O. */
+  claimKeyOf(envelope: PaymentEnvelope): string | null
   /** No I/O. Fails with the coded payment errors of `payment-errors.ts`. */
   read(envelope: PaymentEnvelope): SignedPayment
   /** Signature, time window, funds: whether the chain would take it now. */

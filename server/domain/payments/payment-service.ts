@@ -6,6 +6,7 @@ import type { AddressLimit } from '../rate-limits/address-limit.ts'
 import type { WalletAddress } from '../wallets/wallet-address.ts'
 import { isUnresolved, type Payment } from './payment.ts'
 import { checkAmount } from './payment-amount.ts'
+import type { PaymentEnvelope } from './payment-envelope.ts'
 import { paymentError } from './payment-errors.ts'
 import { readPaymentHeader } from './payment-header.ts'
 import type { PaymentMachine, PaymentRun } from './payment-machine.ts'
@@ -89,8 +90,11 @@ export class PaymentService {
    * gets the first one's answer, so that a client that signs anew after a lost answer pays once.
    */
   async topUp(header: string, sent: SentPayment): Promise<PaymentResult> {
-    const claim = this.#read(header, sent)
     const deadlineMs = this.#deps.clock.nowMs() + this.#deps.answerSeconds * 1_000
+    const envelope = this.#open(header)
+    const taken = await this.#findTaken(envelope)
+    if (taken !== undefined) return toResult(await this.#until(taken, undefined, deadlineMs))
+    const claim = this.#read(envelope, sent)
     for (;;) {
       const { payment, run } = await this.#claim(claim)
       const ended = await this.#until(payment, run, deadlineMs)
@@ -111,7 +115,9 @@ export class PaymentService {
         'This service takes no payment with a request, and nothing was settled; send it to POST /api/v1/x402/top-up',
       )
     }
-    const claim = this.#read(header, { address, idempotencyKey: null })
+    const envelope = this.#open(header)
+    if ((await this.#findTaken(envelope)) !== undefined) throw alreadyUsed()
+    const claim = this.#read(envelope, { address, idempotencyKey: null })
     if ((await this.#find(claim)) !== undefined) throw alreadyUsed()
     const { payment, run } = await this.#claim(claim)
     if (run === undefined) throw alreadyUsed()
@@ -122,7 +128,7 @@ export class PaymentService {
     return result
   }
 
-  #read(header: string, sent: SentPayment): Claim {
+  #open(header: string): PaymentEnvelope {
     const { networks } = this.#deps
     if (networks.length === 0) {
       throw paymentError('payment_not_configured', 'This service takes no payments by wallet: x402 is not configured')
@@ -131,6 +137,18 @@ export class PaymentService {
     if (envelope.scheme !== 'exact') {
       throw paymentError('payment_scheme_unsupported', `The scheme "${envelope.scheme}" is not taken; use "exact"`)
     }
+    return envelope
+  }
+
+  /** Terms change, such as the payee's address: what was paid under former ones is answered as it was then. */
+  async #findTaken(envelope: PaymentEnvelope): Promise<Payment | undefined> {
+    const network = this.#networkOf(envelope.network)
+    const claimKey = network.claimKeyOf(envelope)
+    const standing = claimKey === null ? undefined : await this.#deps.payments.find(network.network, claimKey)
+    return standing === undefined || isOpenAgain(standing) ? undefined : standing
+  }
+
+  #read(envelope: PaymentEnvelope, sent: SentPayment): Claim {
     const signed = this.#networkOf(envelope.network).read(envelope)
     checkAmount(signed.amountAtomic)
     return { ...sent, signed, digest: digestOf(signed) }

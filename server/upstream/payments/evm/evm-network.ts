@@ -10,7 +10,7 @@ import type {
   SignedPayment,
 } from '../../../domain/payments/payment-network.ts'
 import type { RemoteFacilitator } from '../remote-facilitator.ts'
-import { readEvmPayment } from './evm-payment.ts'
+import { readEvmClaimKey, readEvmPayment } from './evm-payment.ts'
 import type { EvmSettlement, EvmSettlementOptions } from './evm-settlement.ts'
 
 const MAX_TIMEOUT_SECONDS = 300
@@ -44,6 +44,10 @@ export class EvmNetwork implements PaymentNetwork {
   async requirement(amountAtomic: bigint): Promise<PaymentRequirement> {
     this.#assertNotKnownWrong()
     return this.#terms(amountAtomic)
+  }
+
+  claimKeyOf(envelope: PaymentEnvelope): string | null {
+    return readEvmClaimKey(envelope, this.#options.asset)
   }
 
   read(envelope: PaymentEnvelope): SignedPayment {

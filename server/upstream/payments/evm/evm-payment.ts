@@ -84,10 +84,21 @@ export function readEvmPayment(envelope: PaymentEnvelope, terms: PaymentRequirem
     asset: terms.asset,
     payTo: terms.payTo,
     amountAtomic: BigInt(value),
-    claimKey: `${lower(terms.asset)}:${authorization.from}:${authorization.nonce}`,
+    claimKey: claimKeyOf(terms.asset, authorization),
     validUntil: toDate(BigInt(validBefore)),
     wire: { x402Version: 2, accepted: { ...terms, amount: value }, payload },
   }
+}
+
+/** The claim of a payment in the token, whatever else its terms are; null for what is no authorisation. */
+export function readEvmClaimKey({ payload }: PaymentEnvelope, asset: string): string | null {
+  const parsed = Payload.safeParse(payload)
+  return parsed.success ? claimKeyOf(asset, parsed.data.authorization) : null
+}
+
+/** A payer's nonce pays once in each token. */
+function claimKeyOf(asset: string, { from, nonce }: { from: string; nonce: string }): string {
+  return `${lower(asset)}:${lower(from)}:${lower(nonce)}`
 }
 
 /** Payload of a payment that `readEvmPayment` made. */

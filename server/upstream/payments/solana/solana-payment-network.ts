@@ -54,6 +54,11 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     return this.#requirement(amountAtomic, await this.#parts.facilitator.feePayer())
   }
 
+  claimKeyOf({ payload }: PaymentEnvelope): string | null {
+    const message = parsePayload(payload)
+    return message === undefined ? null : hashOf(message)
+  }
+
   read({ scheme, asset, payTo, payload }: PaymentEnvelope): SignedPayment {
     const { mint, payTo: merchant } = this.#parts.merchant
     if (scheme !== 'exact') throw paymentError('payment_scheme_unsupported', `Scheme ${scheme} is not taken; use exact`)
@@ -71,7 +76,7 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
       asset: mint,
       payTo: merchant,
       amountAtomic,
-      claimKey: createHash('sha256').update(message.bytes).digest('hex'),
+      claimKey: hashOf(message),
       validUntil: null,
       wire: {
         x402Version: 2,
@@ -102,7 +107,9 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     const sought = { message, transfer: parseTransfer(message), receivedAt: hints.receivedAt }
     const seen = await this.#see(sought, hints.transactionIds)
     if (seen !== undefined) return seen
-    if (!(await this.#ledger.hasExpired(sought))) return { kind: 'pending', sent: false }
+    if (!(await this.#ledger.hasExpired(sought))) {
+      return { kind: 'pending', sent: hints.transactionIds.length > 0 && 'perhaps' }
+    }
     // It may have come to the chain between the two questions; now nothing can come any more.
     const late = await this.#see(sought, hints.transactionIds)
     return late ?? { kind: 'impossible', reason: 'blockhash_expired' }
@@ -148,9 +155,17 @@ function outcome({ transactionId, state }: Sighting, { transfer }: SoughtPayment
   return { kind: 'paid', transfer: { transactionId, transferIndex: TRANSFER_INDEX, payer: wallet, amountAtomic } }
 }
 
-function readPayload(payload: unknown): TransferMessage {
+function hashOf({ bytes }: TransferMessage): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function parsePayload(payload: unknown): TransferMessage | undefined {
   const read = Payload.safeParse(payload)
-  const message = read.success ? readTransferMessage(Buffer.from(read.data.transaction, 'base64')) : undefined
+  return read.success ? readTransferMessage(Buffer.from(read.data.transaction, 'base64')) : undefined
+}
+
+function readPayload(payload: unknown): TransferMessage {
+  const message = parsePayload(payload)
   if (message === undefined) {
     throw paymentError(
       'payment_format_invalid',

@@ -43,6 +43,7 @@ function playNetwork(answers: Answers): PaymentNetwork {
   return {
     network: NETWORK,
     requirement: () => Promise.reject(new Error('not asked')),
+    claimKeyOf: () => null,
     read: () => {
       throw new Error('not asked')
     },
