@@ -51,7 +51,8 @@ export class ChatService {
   }
 
   /** Fails with `invalid_request`, `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`. */
-  plan(caller: Caller, body: unknown): Promise<ChatPlan> {
+  async plan(caller: Caller, body: unknown): Promise<ChatPlan> {
+    await this.#deps.counter.load()
     return planChat(caller, body, this.#plannerDeps)
   }
 

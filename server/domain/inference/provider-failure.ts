@@ -30,11 +30,15 @@ export interface AskedFor {
   modelId: string
 }
 
-/** Judges a response head. Undefined means usable; otherwise the body has been read (bounded) and let go. */
-export async function judgeResponse(response: ProviderResponse, asked: AskedFor): Promise<ProviderFailure | undefined> {
+/** Whether a response head promises what was asked for; a body that breaks the promise is its reader's to refuse. */
+export function isUsable({ status, contentType }: ProviderResponse, { stream }: Pick<AskedFor, 'stream'>): boolean {
+  return status >= 200 && status < 300 && isExpectedType(contentType, stream)
+}
+
+/** Judges a response that cannot be used, and reads its body (bounded), so that the connection is let go. */
+export async function judgeResponse(response: ProviderResponse, asked: AskedFor): Promise<ProviderFailure> {
   const { status } = response
   if (status >= 200 && status < 300) {
-    if (isExpectedType(response.contentType, asked.stream)) return undefined
     await readBounded(response.body, 0)
     const message = 'The model provider answered in an unknown format. Try again, or choose another model.'
     return { ...brokenProvider(message), status }

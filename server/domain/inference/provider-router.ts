@@ -5,7 +5,7 @@ import { UpstreamRecord, type UpstreamSummary } from '../upstream-record.ts'
 import type { CircuitBreaker, CircuitState } from './circuit-breaker.ts'
 import type { ModelDefinition } from './model-definition.ts'
 import type { InferenceProvider, ProviderOperation, ProviderResponse } from './provider.ts'
-import { judgeRejection, judgeResponse, type ProviderFailure } from './provider-failure.ts'
+import { isUsable, judgeRejection, judgeResponse, type ProviderFailure } from './provider-failure.ts'
 
 export interface RoutedRequest {
   operation: ProviderOperation
@@ -125,11 +125,11 @@ export class ProviderRouter {
       return { healthy: failure.healthy, failure }
     }
     const stream = request.body['stream'] === true
-    const failure = await judgeResponse(response, { stream, providerModel, modelId: model.id })
-    if (failure === undefined) {
+    if (isUsable(response, { stream })) {
       record?.succeeded(startedMs, this.#clock.nowMs())
       return { healthy: true, response }
     }
+    const failure = await judgeResponse(response, { stream, providerModel, modelId: model.id })
     signal.throwIfAborted()
     // A request that is itself at fault was answered well.
     if (failure.failover) record?.failed(this.#clock.nowMs(), describe(failure))

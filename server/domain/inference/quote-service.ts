@@ -40,11 +40,9 @@ export class QuoteService {
     if (input.promptTokens != null) return this.#ofTokens(modelPrivacy, { ...input, promptTokens: input.promptTokens })
     const { model, messages, maxTokens, choices } = input
     const body = { model, messages, n: choices, ...(maxTokens == null ? {} : { max_completion_tokens: maxTokens }) }
-    const { resolved, promptTokens, expectedCompletionTokens, holdNanoUsd } = await measureChat(
-      modelPrivacy,
-      body,
-      this.#deps,
-    )
+    await this.#deps.counter.load()
+    const measured = measureChat(modelPrivacy, body, this.#deps)
+    const { resolved, promptTokens, expectedCompletionTokens, holdNanoUsd } = measured
     const expected = resolved.pricing.price(toUsage(promptTokens, expectedCompletionTokens))
     return { model: resolved.model, promptTokens, expectedCompletionTokens, holdNanoUsd, expected }
   }

@@ -49,23 +49,23 @@ export interface ChatPlannerDeps {
 
 /**
  * Checks a chat request against its model and the caller's key, and prices its worst case. Fails with `invalid_request`,
- * `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`; nothing is held or consumed yet.
+ * `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`; nothing is held or consumed yet. Whoever
+ * plans has loaded the counter before.
  */
-export async function planChat(caller: Caller, given: unknown, deps: ChatPlannerDeps): Promise<ChatPlan> {
-  const measured = await measureChat(caller.modelPrivacy, given, deps)
+export function planChat(caller: Caller, given: unknown, deps: ChatPlannerDeps): ChatPlan {
+  const measured = measureChat(caller.modelPrivacy, given, deps)
   const { resolved, promptTokens, expectedCompletionTokens } = measured
   const ratePlan = deps.ratePlans.planForText(caller, resolved.model, promptTokens + expectedCompletionTokens)
   return { ...measured, ratePlan }
 }
 
 /** The same for a caller that is known only by the models that it may use. */
-export async function measureChat(
+export function measureChat(
   modelPrivacy: ModelPrivacy,
   given: unknown,
   deps: Omit<ChatPlannerDeps, 'ratePlans'>,
-): Promise<MeasuredChat> {
+): MeasuredChat {
   const { catalogue, counter } = deps
-  await counter.load()
   const input = requireBody(given)
   const suffixed = splitModelSuffix(readModelName(input['model']), (id) => catalogue.find(id) !== undefined)
   const resolved = catalogue.resolve(suffixed.name, 'text')
