@@ -53,8 +53,8 @@ async function expectCreditedOnce(transactionId: string | undefined, status: () 
   await app.server.assertLedgerClean()
 }
 
-describe('a payment whose transaction waits because fees rose', () => {
-  it('is offered more for under the same nonce, remembers both transactions, and is credited once', async () => {
+describe('a payment whose transaction waits', () => {
+  it('is offered more for, when fees rose, under the same nonce, remembers both transactions, and is credited once', async () => {
     const { transaction, status } = await payInVain()
     await reconcile()
     expect(sent).toBe(1)
@@ -84,6 +84,16 @@ describe('a payment whose transaction waits because fees rose', () => {
     const before = sent
     await reconcile()
     expect(sent).toBe(before)
+    await app.base.resumeMining()
+    await expectCreditedOnce(transaction, status)
+  })
+
+  it('is never said to have failed while the node denies to have it, and is credited once', async () => {
+    const { transaction, status } = await payInVain()
+    node.alter = (method, result) => (method === 'eth_getTransactionByHash' ? null : result)
+    await reconcile()
+    expect([(await rowOf()).state, await status()]).toEqual(['settling', 202])
+    node.alter = (_, result) => result
     await app.base.resumeMining()
     await expectCreditedOnce(transaction, status)
   })

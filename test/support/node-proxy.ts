@@ -6,7 +6,8 @@ export type NodeStage = 'asked' | 'answered' | 'relayed'
 
 export interface NodeProxy extends AsyncDisposable {
   url: string
-  onStage: (stage: NodeStage, method: string) => Promise<unknown> | void
+  /** With what the caller asked, as JSON. */
+  onStage: (stage: NodeStage, method: string, body?: string) => Promise<unknown> | void
   /** What the caller is told for the node's result. */
   alter: (method: string, result: unknown) => unknown
   /** The error that the caller is answered instead of the node's result. */
@@ -24,15 +25,15 @@ export async function startNodeProxy(nodeUrl: string): Promise<NodeProxy> {
     const relay = async (): Promise<void> => {
       const body = await readText(request)
       const { id, method } = JSON.parse(body) as { id: number; method: string }
-      await proxy.onStage('asked', method)
+      await proxy.onStage('asked', method, body)
       const headers = { 'content-type': 'application/json' }
       const error = proxy.refuse(method)
       const asked = error === undefined ? await fetch(nodeUrl, { method: 'POST', headers, body }) : undefined
       const answer = ((await asked?.json()) ?? { jsonrpc: '2.0', id, error }) as { result?: unknown }
       if (answer.result !== undefined) answer.result = proxy.alter(method, answer.result)
-      await proxy.onStage('answered', method)
+      await proxy.onStage('answered', method, body)
       response.writeHead(200, headers)
-      response.end(JSON.stringify(answer), () => void proxy.onStage('relayed', method))
+      response.end(JSON.stringify(answer), () => void proxy.onStage('relayed', method, body))
     }
     relay().catch(() => response.destroy())
   })

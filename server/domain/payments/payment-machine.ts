@@ -123,6 +123,7 @@ export class PaymentMachine {
   async #settle(payment: Payment): Promise<Payment | undefined> {
     const settling = await this.#step(payment, { to: 'settling' })
     if (settling === undefined) return undefined
+    const wasTold = settling.toldTransactionIds.length > 0
     const outcome = await this.#networkOf(payment).settle(payment.signed, this.#teller(settling))
     if (outcome.kind === 'settled') return this.#confirm(settling)
     const { reason } = outcome
@@ -130,14 +131,16 @@ export class PaymentMachine {
     const found = await this.#lookUp(settling)
     const concluded = await this.#conclude(settling, found)
     if (concluded !== undefined || outcome.kind === 'unknown') return concluded
-    return found.kind === 'pending' && found.sent ? undefined : this.#step(settling, { to: 'failed', reason })
+    // This attempt surely came to nothing; what an earlier one sent may still come.
+    const open = found.kind === 'pending' && (found.sent === true || (found.sent === 'perhaps' && wasTold))
+    return open ? undefined : this.#step(settling, { to: 'failed', reason })
   }
 
   /** After a crash or a timeout: look first, settle again only when no transaction waits, and get one along that does. */
   async #resume(payment: Payment): Promise<Payment | undefined> {
     const outcome = await this.#lookUp(payment)
     if (outcome.kind !== 'pending') return this.#conclude(payment, outcome)
-    if (!outcome.sent) return this.#settle(payment)
+    if (outcome.sent !== true) return this.#settle(payment)
     await this.#networkOf(payment).raiseFee?.(hintsOf(payment), this.#teller(payment))
     return undefined
   }

@@ -72,7 +72,7 @@ export class EvmChain {
     if (isOver(payment, head.timestamp)) return { kind: 'impossible', reason: 'authorization_expired' }
     const open = told.filter(({ receipt }) => receipt === undefined)
     const waiting = await Promise.all(open.map(({ hash }) => this.#waits(hash)))
-    return { kind: 'pending', sent: waiting.includes(true) }
+    return { kind: 'pending', sent: waiting.includes(true) || (open.length > 0 && 'perhaps') }
   }
 
   async #isUsed(payment: SignedPayment, blockNumber: bigint): Promise<boolean> {

@@ -2,7 +2,7 @@ import { BaseError, createPublicClient, custom, HttpRequestError, RpcRequestErro
 import type { EvmClient } from './evm-chain.ts'
 
 /** Internal error, resource not found or unavailable, limit exceeded, and the statuses of HTTP that some nodes write here. */
-const BUSY_CODES = [-32_603, -32_001, -32_002, -32_005, 429, 503]
+const BUSY_CODES = new Set([-32_603, -32_001, -32_002, -32_005, 429, 503])
 /** The same in words, of nodes that have one code for everything. */
 const BUSY_WORDS =
   /rate.?limit|limit exceeded|too many requests|capacity|timed? ?out|unavailable|header not found|missing trie node/i
@@ -32,5 +32,5 @@ export function observing(client: EvmClient, onUnanswered: (error: unknown) => v
 function isLost(cause: unknown): boolean {
   if (cause instanceof HttpRequestError || cause instanceof TimeoutError) return true
   if (!(cause instanceof RpcRequestError) || FAILED_CALL.test(cause.details)) return false
-  return BUSY_CODES.includes(cause.code) || BUSY_WORDS.test(cause.details)
+  return BUSY_CODES.has(cause.code) || BUSY_WORDS.test(cause.details)
 }

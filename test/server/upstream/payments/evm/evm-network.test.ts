@@ -30,6 +30,7 @@ import {
   signAuthorization,
   transferCall,
 } from '../../../../support/base-payments.ts'
+import { startNodeProxy } from '../../../../support/node-proxy.ts'
 import { createRecordingLog } from '../../../../support/recording-log.ts'
 
 let chain: BaseChain
@@ -84,7 +85,7 @@ describe('a payment on an EVM chain', () => {
     const outcome = await network.settle(payment, async (transactionId) => {
       before.push(await lookUp(network, payment, transactionId))
     })
-    expect(before).toEqual([{ kind: 'pending', sent: false }])
+    expect(before).toEqual([{ kind: 'pending', sent: 'perhaps' }])
     if (outcome.kind !== 'settled') throw new Error(outcome.reason)
     const paid = { kind: 'paid', transfer: { transactionId: outcome.transactionId, amountAtomic: 5_000_000n } }
     expect(await lookUp(network, payment, outcome.transactionId)).toMatchObject(paid)
@@ -147,6 +148,18 @@ describe('a payment on an EVM chain', () => {
     expect(await lookUp(network, payment, hash)).toEqual({ kind: 'pending', sent: true })
     await chain.client.mine({ blocks: 2 })
     expect(await lookUp(network, payment)).toMatchObject({ kind: 'paid' })
+  })
+
+  it('that was taken before the payee was changed is settled, and found, for the one that it was signed for', async () => {
+    const [before, after] = [await create(), await create({ payTo: createPayer().address })]
+    const payload = await signAuthorization(await createFundedPayer(chain))
+    const payment = before.read(enveloped(payload))
+    expect(() => after.read(enveloped(payload))).toThrow('must go to')
+    expect(await after.verify(payment)).toEqual({ valid: true })
+    const received = await chain.balanceOf(MERCHANT_ADDRESS)
+    expect((await after.settle(payment, async () => {})).kind).toBe('settled')
+    expect(await lookUp(after, payment)).toMatchObject({ kind: 'paid', transfer: { amountAtomic: 5_000_000n } })
+    expect(await chain.balanceOf(MERCHANT_ADDRESS)).toBe(received + 5_000_000n)
   })
 
   it('of a contract wallet counts by EIP-1271 alone', async () => {
@@ -212,6 +225,25 @@ describe('the facilitator of a key', () => {
     expect(await counted()).toBe(before)
     expect((await pay(network, await signAuthorization(await createFundedPayer(chain)))).outcome?.kind).toBe('settled')
   })
+})
+
+describe('a transaction that a gateway hands over twice', () => {
+  it.each(['already known', 'transaction already imported', 'nonce too low'])(
+    'is sent once, though the second time the node says: %s',
+    async (message) => {
+      await using node = await startNodeProxy(chain.url)
+      const network = await create({ rpcUrl: node.url })
+      let sent = 0
+      node.refuse = (method) => (method === 'eth_sendRawTransaction' ? { code: -32_000, message } : undefined)
+      node.onStage = async (stage, method, body = '') => {
+        if (stage !== 'asked' || method !== 'eth_sendRawTransaction') return
+        sent++
+        await fetch(chain.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      }
+      const { outcome, told } = await pay(network, await signAuthorization(await createFundedPayer(chain)))
+      expect([outcome, told.length, sent]).toEqual([{ kind: 'settled', transactionId: told[0] }, 1, 1])
+    },
+  )
 })
 
 describe('a node', () => {
