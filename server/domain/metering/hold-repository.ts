@@ -144,10 +144,19 @@ export class HoldRepository {
     return rows[0]?.extended ?? false
   }
 
-  /** Registers this process, or renews its lease; the database's own clock decides, since leases span machines. */
-  async heartbeat(processId: string): Promise<void> {
-    await sql`insert into processes (process_id, started_at, heartbeat_at) values (${processId}::uuid, now(), now())
-      on conflict (process_id) do update set heartbeat_at = now()`.execute(this.#db)
+  /**
+   * Registers this process, or renews its lease; the database's own clock decides, since leases span machines. Gives the
+   * seconds since the lease was last renewed, 0 for a new one.
+   */
+  async heartbeat(processId: string): Promise<number> {
+    const { rows } = await sql<{ age: number }>`
+      with before as (select p.heartbeat_at from processes p where p.process_id = ${processId}::uuid)
+      insert into processes (process_id, started_at, heartbeat_at) values (${processId}::uuid, now(), now())
+      on conflict (process_id) do update set heartbeat_at = now()
+      returning coalesce((select extract(epoch from now() - b.heartbeat_at) from before b), 0)::float8 as age`.execute(
+      this.#db,
+    )
+    return rows[0]?.age ?? 0
   }
 
   async endProcess(processId: string): Promise<void> {

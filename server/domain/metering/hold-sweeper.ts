@@ -5,7 +5,8 @@ import type { AbandonedHold, HoldRepository, SettleItem, SettleResult } from './
 const HEARTBEAT_SECONDS = 10
 /** A process whose lease is older is dead to the others. */
 export const STALE_SECONDS = 30
-const SWEEP_SECONDS = 10
+/** What made one process miss a heartbeat may have made others miss theirs, so that their leases are old, too. */
+const MISSED_SECONDS = STALE_SECONDS - HEARTBEAT_SECONDS
 const SWEEP_ITEMS_MAX = 1_000
 
 export interface HoldSweeperDependencies {
@@ -33,11 +34,18 @@ export class HoldSweeper {
   /** Resolves when the lease stands; admissions may start only then. */
   async start(): Promise<void> {
     await this.#deps.holds.heartbeat(this.#deps.processId)
-    this.#every(HEARTBEAT_SECONDS, () => this.#deps.holds.heartbeat(this.#deps.processId))
-    this.#every(SWEEP_SECONDS, async () => {
-      await this.#deps.releaseUnsettled()
-      await this.sweep(STALE_SECONDS)
-    })
+    this.#every(HEARTBEAT_SECONDS, () => this.maintain())
+  }
+
+  /**
+   * Renews the lease, then releases what is abandoned. After a standstill of this process or of the database it leaves
+   * that to the next time: the others must have had theirs to renew their leases.
+   */
+  async maintain(): Promise<void> {
+    const { holds, processId, releaseUnsettled } = this.#deps
+    const leaseSeconds = await holds.heartbeat(processId)
+    await releaseUnsettled()
+    if (leaseSeconds < MISSED_SECONDS) await this.sweep(STALE_SECONDS)
   }
 
   /** Releases every abandoned hold and forgets the processes that left them; returns how many. */

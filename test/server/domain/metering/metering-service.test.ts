@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DomainError } from '../../../../server/domain/errors.ts'
 import type { MeteredRequest } from '../../../../server/domain/metering/metered-request.ts'
@@ -215,6 +216,24 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(await codeOf(abandoned.settle(usageOf(900n)))).toBe('unavailable')
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 1_000n, held: 0n })
     await dead.sweeper.stop()
+  })
+
+  test('after a standstill of all processes none takes the holds of another before that could renew its lease', async () => {
+    const caller = await money.addCaller({ usdNano: 1_000n })
+    const [other, dead] = [createMoneyHarness(database.db, clock), createMoneyHarness(database.db, clock)]
+    const processes = [money, other, dead]
+    for (const { holds, processId } of processes) await holds.heartbeat(processId)
+    const request = await other.open(caller, 400n)
+    await dead.open(caller, 500n)
+    const heartbeat_at = sql<Date>`now() - interval '31 seconds'`
+    const ids = processes.map(({ processId }) => processId)
+    await database.db.updateTable('processes').set({ heartbeat_at }).where('process_id', 'in', ids).execute()
+    await money.sweeper.maintain()
+    expect((await balanceOf(caller.accountId)).held).toBe(900n)
+    await other.sweeper.maintain()
+    await money.sweeper.maintain()
+    expect((await balanceOf(caller.accountId)).held).toBe(400n)
+    expect((await request.settle(usageOf(400n))).settledNow).toBe(true)
   })
 
   test('open holds of a living process are never swept', async () => {
