@@ -2,6 +2,7 @@ import type { DomainError } from '../../server/domain/errors.ts'
 import { toUsdNumber } from '../../server/domain/money.ts'
 import type { PaymentRequirement } from '../../server/domain/payments/payment-network.ts'
 import { TOP_UP_MIN_ATOMIC, TOP_UP_SUGGESTED_ATOMIC } from '../../server/domain/payments/payment-options.ts'
+import type { Services } from '../../server/domain/services.ts'
 import type { SignInChallenge } from '../../server/domain/wallets/sign-in/sign-in-challenge.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Route } from '../route.ts'
@@ -44,22 +45,23 @@ export async function answerPaymentRequired(
   }
   exchange.setHeader('PAYMENT-REQUIRED', Buffer.from(JSON.stringify(required)).toString('base64'))
   exchange.setHeader('Cache-Control', 'no-store')
-  if (!isShort) return { ...required, authOptions: authOptions(new URL(challenge.info.uri).origin) }
+  if (!isShort) return { ...required, authOptions: authOptions(services) }
   return shortOfMoney(exchange, error, { accepts, challenge })
 }
 
-function authOptions(origin: string) {
+function authOptions({ publicUrl, docsUrl }: Services) {
+  const docs = docsUrl === null ? {} : { docs: docsUrl }
   return {
     apiKey: {
       header: 'Authorization: Bearer <API_KEY>',
       getKey: 'The operator of this service makes accounts and their first keys',
-      docs: `${origin}/docs`,
+      ...docs,
     },
     x402Wallet: {
       header: 'SIGN-IN-WITH-X',
       legacyHeader: 'X-Sign-In-With-X',
-      topUp: `${origin}/api/v1/x402/top-up`,
-      docs: `${origin}/docs`,
+      topUp: `${publicUrl}/api/v1/x402/top-up`,
+      ...docs,
     },
   }
 }
@@ -72,7 +74,7 @@ function shortOfMoney(
 ): object {
   const minimumTopUpUsd = atomicToUsdNumber(TOP_UP_MIN_ATOMIC)
   const [first] = accepts
-  const topUpUrl = `${new URL(challenge.info.uri).origin}/api/v1/x402/top-up`
+  const topUpUrl = `${services.publicUrl}/api/v1/x402/top-up`
   return {
     error: 'Payment required',
     code: 'PAYMENT_REQUIRED',

@@ -66,6 +66,7 @@ export function toServices(config: Config, { clock, ids, log, db }: Infrastructu
   return {
     serviceName: config.service.name,
     publicUrl: config.service.publicUrl,
+    docsUrl: config.service.docsUrl,
     allowedOrigins: config.service.allowedOrigins,
     version: config.service.version,
     openAiErrors: config.errors.format === 'openai',

@@ -23,7 +23,14 @@ export interface Config extends Sections {
   secrets: Secrets
   /** Whose token opens the operator surface; the first is the one of `secrets`. */
   operators: readonly Operator[]
-  service: { name: string; publicUrl: string; allowedOrigins: readonly string[]; version: string }
+  service: {
+    name: string
+    publicUrl: string
+    allowedOrigins: readonly string[]
+    /** Null: there is none. */
+    docsUrl: string | null
+    version: string
+  }
 }
 
 const DEFAULT_CONFIG_PATH = './sluice.yaml'
@@ -78,6 +85,7 @@ function createConfig(file: ConfigFile, { env, secrets, clock }: ConfigParts): C
       name: file.service.name,
       publicUrl: file.service.publicUrl ?? `http://localhost:${env.http.port}`,
       allowedOrigins: file.service.allowedOrigins,
+      docsUrl: file.service.docsUrl ?? null,
       version: file.service.version === 'auto' ? formatRevision(clock.now()) : file.service.version,
     },
     providers: file.providers,

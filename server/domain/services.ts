@@ -43,6 +43,8 @@ export interface Services {
   serviceName: string
   /** Origin under which clients reach the service. */
   publicUrl: string
+  /** Page that tells callers how to call; null: there is none. */
+  docsUrl: string | null
   /** Origins of browser pages elsewhere that may call; `*` is all. */
   allowedOrigins: readonly string[]
   /** Revision, `<YYYYMMDD>.<HHMMSS>`. */

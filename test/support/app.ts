@@ -101,7 +101,12 @@ function createTestConfig(file: Record<string, unknown>, redisUrl: string | null
       { name: 'operator', token: OPERATOR_TOKEN },
       { name: 'ada', token: NAMED_OPERATOR_TOKEN },
     ],
-    service: { ...service, publicUrl: 'http://localhost:3000', version: '20260101.000000' },
+    service: {
+      ...service,
+      publicUrl: 'http://localhost:3000',
+      docsUrl: service.docsUrl ?? null,
+      version: '20260101.000000',
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { HttpUrl } from './http-url.ts'
 
 const ORIGIN = 'an origin such as https://api.example.com: http or https, a host, and no path'
 
@@ -28,6 +29,7 @@ export const ServiceSection = z
       .array(allowedOrigin)
       .default(['*'])
       .describe('Origins of browser pages elsewhere that may call /api/v1 and /graphql; * is all'),
+    docsUrl: HttpUrl.optional().describe('Page that tells callers how to call; named where a credential is missing'),
     version: z
       .string()
       .regex(/^(auto|\d{8}\.\d{6})$/, { error: 'must be auto or <YYYYMMDD>.<HHMMSS>' })

@@ -50,6 +50,20 @@ describe('without a credential', () => {
     },
   )
 
+  test('the page that the operator wrote for callers is named, and none where there is none', async () => {
+    const docsUrl = 'https://docs.example.com/start'
+    await using documented = await startWalletApp({ file: { service: { docsUrl } } })
+    const optionsOf = async (url?: string): Promise<Json> =>
+      (await json(await post('/embeddings', {}, url))).authOptions
+    const { apiKey, x402Wallet } = await optionsOf(documented.baseUrl)
+    expect([apiKey.docs, x402Wallet.docs]).toEqual([docsUrl, docsUrl])
+    expect((await optionsOf()).x402Wallet).toEqual({
+      header: 'SIGN-IN-WITH-X',
+      legacyHeader: 'X-Sign-In-With-X',
+      topUp: 'http://localhost:3000/api/v1/x402/top-up',
+    })
+  })
+
   test('a route of keys keeps its 401', async () => {
     expect((await fetch(`${app.baseUrl}/api_keys`)).status).toBe(401)
   })
