@@ -9,7 +9,7 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
 }
 
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 const SECOND_MS = 1_000
 
 /** The UTC calendar day of an instant, `YYYY-MM-DD`. */
@@ -34,6 +34,11 @@ function rememberingLast(spanMs: number, write: (instant: Date) => string): (ins
     lastSpan = span
     return lastText
   }
+}
+
+/** The calendar day that lies `count` days after another one. */
+export function addDays(day: string, count: number): string {
+  return utcDay(new Date(Date.parse(day) + count * DAY_MS))
 }
 
 /** Midnight UTC with which the day of `instant` began. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { accountMissing } from '../accounts/account.ts'
 import type { Caller, RequestContext } from '../auth/caller.ts'
-import { type Clock, utcDay } from '../clock.ts'
+import { addDays, type Clock, utcDay } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
@@ -16,7 +16,6 @@ import type { KeyEvents } from './key-events.ts'
 import { type ApiKeyUsage, NO_USAGE, periodSpentNano } from './key-spend.ts'
 
 const TRAILING_DAYS = 7
-const MILLISECONDS_PER_DAY = 86_400_000
 const ROTATION_GRACE_SECONDS_MAX = 7 * 86_400
 
 export interface ApiKeyWithUsage extends ApiKey {
@@ -122,7 +121,7 @@ export class ApiKeyService {
   async usageOf(accountId: string, keys: readonly ApiKey[]): Promise<Map<string, ApiKeyUsage>> {
     if (keys.length === 0) return new Map()
     const now = this.#deps.clock.now()
-    const firstDay = utcDay(new Date(now.getTime() - (TRAILING_DAYS - 1) * MILLISECONDS_PER_DAY))
+    const firstDay = addDays(utcDay(now), 1 - TRAILING_DAYS)
     const keyIds = keys.map((key) => key.id)
     const spend = await this.#deps.repository.listSpend(accountId, keyIds, firstDay)
     const usage = new Map(keys.map((key) => [key.id, structuredClone(NO_USAGE)]))

@@ -1,4 +1,4 @@
-import { type Clock, utcDay } from '../clock.ts'
+import { addDays, type Clock, utcDay } from '../clock.ts'
 import { failed, ok, type PlatformCheck, warning } from './platform-check.ts'
 import type { PlatformRepository } from './platform-repository.ts'
 
@@ -7,7 +7,6 @@ const SKEW_MS_MAX = 2_000
 const SKEW_MS_HARMFUL = 30_000
 const HOLDS_STALE_SECONDS = 60
 const ACTION_MS_MAX = 600_000
-const DAY_MS = 86_400_000
 
 /** Whether commits last, and whether its clock is ours. */
 export async function checkDatabase(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
@@ -36,7 +35,7 @@ function judgeSkew(skewMs: number): PlatformCheck {
 
 /** Events of a day without a partition go to the default one, where old days cannot be dropped whole. */
 export async function checkPartitions(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
-  const tomorrow = utcDay(new Date(clock.nowMs() + DAY_MS))
+  const tomorrow = addDays(utcDay(clock.now()), 1)
   if (await repository.hasUsagePartition(tomorrow)) {
     return [ok('usage_partitions', `the day ${tomorrow} has its partition`)]
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ApiKeyService, ApiKeyWithUsage } from '../api-keys/api-key-service.ts'
 import type { AccountTier, Caller } from '../auth/caller.ts'
-import { type Clock, utcMidnight } from '../clock.ts'
+import { type Clock, nextUtcMidnight } from '../clock.ts'
 import type { Catalogue } from '../inference/catalogue.ts'
 import type { LedgerService } from '../ledger/ledger-service.ts'
 import type { Currency } from '../money.ts'
@@ -11,8 +11,6 @@ import { RATE_LIMIT_TYPES, type RateLimitService } from './rate-limit-service.ts
 import type { RateLimitScope, RatePlan } from './rate-plan.ts'
 import type { RatePlans } from './rate-plans.ts'
 import type { RateLimitType } from './refusal.ts'
-
-const MILLISECONDS_PER_DAY = 86_400_000
 
 /** Limits of one model or endpoint. */
 export interface SubjectLimits {
@@ -76,7 +74,7 @@ export class CurrentLimitsService {
       tier: caller.tier,
       balancesNano,
       keyExpiresAt: caller.kind === 'key' ? caller.expiresAt : null,
-      nextEpochAt: new Date(utcMidnight(this.#deps.clock.now()).getTime() + MILLISECONDS_PER_DAY),
+      nextEpochAt: nextUtcMidnight(this.#deps.clock.now()),
       limits: this.#plansOf(caller).map((plan) => ({ subject: plan.subject, amounts: amountsOf(plan) })),
     }
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Clock } from '../clock.ts'
+import { type Clock, DAY_MS } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { CursorInstant, decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
@@ -16,7 +16,6 @@ const KEPT_PER_ACCOUNT_MAX = 1_000
 const KEPT_DAYS = 30
 const WAITING_MAX = 20_000
 const INSERT_ROWS_MAX = 1_000
-const MILLISECONDS_PER_DAY = 86_400_000
 
 const Cursor = z.tuple([CursorInstant.transform((text) => new Date(text)), z.uuid()])
 
@@ -93,7 +92,7 @@ export class RefusalLog implements RefusalRecorder {
     const accountIds = [...this.#writtenAccounts]
     this.#writtenAccounts.clear()
     if (accountIds.length > 0) await repository.prune(accountIds, KEPT_PER_ACCOUNT_MAX)
-    await repository.deleteBefore(new Date(clock.nowMs() - KEPT_DAYS * MILLISECONDS_PER_DAY))
+    await repository.deleteBefore(new Date(clock.nowMs() - KEPT_DAYS * DAY_MS))
   }
 
   close(): Promise<void> {

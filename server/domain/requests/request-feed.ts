@@ -1,4 +1,4 @@
-import { type Clock, utcDay } from '../clock.ts'
+import { addDays, type Clock, utcDay } from '../clock.ts'
 import type { AccountChanges } from '../ledger/account-changes.ts'
 import type { Log } from '../log.ts'
 import { FeedWatcher } from './feed-watcher.ts'
@@ -18,7 +18,6 @@ const REPLAYED_REQUESTS_MAX = 1_000
 const REPLAYED_DAYS_MAX = 7
 /** Days that a request may run: one that is settled now was admitted no earlier. */
 const RUNNING_DAYS_MAX = 2
-const MILLISECONDS_PER_DAY = 86_400_000
 
 interface Channel {
   /** Undefined until it was read. */
@@ -190,11 +189,11 @@ export class RequestFeed {
 
   #firstDay(day: string | undefined): string {
     if (day === undefined) return this.#daysAgo(RUNNING_DAYS_MAX)
-    return utcDay(new Date(Date.parse(day) - RUNNING_DAYS_MAX * MILLISECONDS_PER_DAY))
+    return addDays(day, -RUNNING_DAYS_MAX)
   }
 
   #daysAgo(days: number): string {
-    return utcDay(new Date(this.#deps.clock.nowMs() - days * MILLISECONDS_PER_DAY))
+    return addDays(utcDay(this.#deps.clock.now()), -days)
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Clock, utcDay } from '../clock.ts'
+import { addDays, type Clock, DAY_MS, utcDay } from '../clock.ts'
 import type { RequestKey } from '../idempotency/idempotency-record.ts'
 import type { IdempotencyRepository } from '../idempotency/idempotency-repository.ts'
 import { dashed, idTimeMs, leastIdAt } from '../ids.ts'
@@ -17,7 +17,6 @@ const LOG_DAYS = 90
 const PAGE_DAYS_MAX = 14
 /** Requests that one page looks at to find those that match its filter. */
 const PAGE_SCANNED_MAX = 5_000
-const MILLISECONDS_PER_DAY = 86_400_000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 const PlaceCursor = z.tuple([CursorDay, z.string().refine(isUuid)])
@@ -131,7 +130,7 @@ export class RequestService {
   /** The days on which a request of that id can have been admitted: ids are made just before. */
   #placesOf(requestId: string): LogPlace[] {
     const timeMs = idTimeMs(requestId)
-    if (timeMs === undefined || timeMs > this.#deps.clock.nowMs() + MILLISECONDS_PER_DAY) return []
+    if (timeMs === undefined || timeMs > this.#deps.clock.nowMs() + DAY_MS) return []
     const day = utcDay(new Date(timeMs))
     return [day, addDays(day, 1)].map((candidate) => ({ day: candidate, requestId: dashed(requestId) }))
   }
@@ -149,10 +148,6 @@ function endOf({ to }: RequestFilter): LogPlace | null {
 
 function toPlace([day, requestId]: readonly [string, string]): LogPlace {
   return { day, requestId }
-}
-
-function addDays(day: string, count: number): string {
-  return utcDay(new Date(Date.parse(day) + count * MILLISECONDS_PER_DAY))
 }
 
 function latest(a: string, b: string): string {

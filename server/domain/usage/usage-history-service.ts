@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { utcDay } from '../clock.ts'
+import { DAY_MS, utcDay } from '../clock.ts'
 import { dashed } from '../ids.ts'
 import type { LedgerTransfer } from '../ledger/ledger.ts'
 import type { Currency } from '../money.ts'
@@ -15,7 +15,6 @@ const CURRENCIES: readonly Currency[] = ['usd', 'diem']
 const NO_SEQUENCE = 9_223_372_036_854_775_807n
 /** By so much at most do the times of one account's charges fall back: processes have clocks of their own, and retry. */
 const TIME_SKEW_MS = 300_000
-const DAY_MS = 86_400_000
 /** A charge is posted at most so many days after the admission, under whose day its request is kept. */
 const SETTLEMENT_DAYS_MAX = 2
 

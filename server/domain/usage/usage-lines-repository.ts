@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { utcDay } from '../clock.ts'
+import { DAY_MS, utcDay } from '../clock.ts'
 import { isTimeUnit, type UsageFilter } from './inputs.ts'
 import { RPC_SKU_PREFIX, type UsageDimension, type UsageOrder } from './usage.ts'
 import { daysWith, detailOf, hoursWith } from './usage-roll-ups.ts'
@@ -13,7 +13,6 @@ export interface UsageSelection extends UsageSlots {
 }
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 const MEASURES = ['requests', 'line_requests', 'units', 'amount_nano'] as const
 const MEASURED = sql.join(MEASURES.map((measure) => sql.ref(measure)))

@@ -1,9 +1,8 @@
-import { utcDay } from '../clock.ts'
+import { addDays, DAY_MS } from '../clock.ts'
 import { invalidField } from '../validation.ts'
 
 export const USAGE_DAYS_MAX = 90
 export const USAGE_DAYS_DEFAULT = 7
-const DAY_MS = 86_400_000
 
 /** Days, `YYYY-MM-DD`, both included. */
 export interface UsageRange {
@@ -44,8 +43,4 @@ export function daysOf({ from, to }: UsageRange): string[] {
   const days: string[] = []
   for (let day = from; day <= to; day = addDays(day, 1)) days.push(day)
   return days
-}
-
-export function addDays(day: string, count: number): string {
-  return utcDay(new Date(Date.parse(day) + count * DAY_MS))
 }

@@ -1,6 +1,5 @@
-import { type Clock, utcDay } from '../clock.ts'
+import { addDays, type Clock, utcDay } from '../clock.ts'
 import type { PartitionSpan, UsagePartitionRepository, UsagePartitions } from './usage-partition-repository.ts'
-import { addDays } from './usage-range.ts'
 
 /** Days ahead that have a partition of their own; what falls outside them goes to the default one. */
 const DAYS_AHEAD = 2

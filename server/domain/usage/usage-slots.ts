@@ -1,10 +1,9 @@
-import { utcDay } from '../clock.ts'
+import { addDays, DAY_MS, utcDay } from '../clock.ts'
 import type { UsageTimeUnit } from './usage.ts'
-import { addDays, daysOf, type UsageRange } from './usage-range.ts'
+import { daysOf, type UsageRange } from './usage-range.ts'
 import { startOfDay, type Stretch, type ZoneCalendar } from './zone-calendar.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
 const DAYS_OF_LONGEST_UNIT = 31
 
 /** One hour, day, week or month of a zone. */

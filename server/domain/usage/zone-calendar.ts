@@ -1,7 +1,6 @@
-import { utcDay } from '../clock.ts'
+import { DAY_MS, utcDay } from '../clock.ts'
 
 const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 /** Clocks have changed at such instants, and by such steps, everywhere since 1972. */
 const STEP_MS = 15 * MINUTE_MS
 const OFFSET = /^GMT(?:([+-])(\d{2}):(\d{2}))?$/
