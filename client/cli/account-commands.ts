@@ -14,6 +14,10 @@ interface JsonOption {
   json?: true
 }
 
+interface ChangeOptions extends JsonOption {
+  reason?: string
+}
+
 /** `account …`: every command takes `--json`, whose shape is stable. */
 export function addAccountCommands(program: Command, context: CommandContext): void {
   const account = program
@@ -164,10 +168,11 @@ function addSetTier(account: Command, { connect, streams }: CommandContext): voi
     .description('change the rate limits of an account')
     .argument('<accountId>')
     .addArgument(new Argument('<tier>').choices(TIERS))
+    .option('--reason <text>', 'why, for the audit log')
     .option('--json', 'print JSON')
-    .action(async (accountId: string, tier: AccountTier, { json }: JsonOption) => {
+    .action(async (accountId: string, tier: AccountTier, { reason, json }: ChangeOptions) => {
       const client = await connect()
-      printAccount(await client.accounts.setTier.mutate({ accountId, tier }), { json, streams })
+      printAccount(await client.accounts.setTier.mutate({ accountId, tier, reason }), { json, streams })
     })
 }
 
@@ -177,9 +182,10 @@ function addSetStake(account: Command, { connect, streams }: CommandContext): vo
     .description('set the daily DIEM allowance of an account')
     .argument('<accountId>')
     .argument('<diem>', 'DIEM a day', parseAmount)
+    .option('--reason <text>', 'why, for the audit log')
     .option('--json', 'print JSON')
-    .action(async (accountId: string, stakeDiem: string, { json }: JsonOption) => {
+    .action(async (accountId: string, stakeDiem: string, { reason, json }: ChangeOptions) => {
       const client = await connect()
-      printAccount(await client.accounts.setStake.mutate({ accountId, stakeDiem }), { json, streams })
+      printAccount(await client.accounts.setStake.mutate({ accountId, stakeDiem, reason }), { json, streams })
     })
 }

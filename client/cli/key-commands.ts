@@ -21,6 +21,12 @@ interface CreateOptions {
   json?: true
 }
 
+interface RevokeOptions {
+  reason?: string
+  yes?: true
+  json?: true
+}
+
 /** `key …`: API keys of any account. */
 export function addKeyCommands(program: Command, context: CommandContext): void {
   const key = program
@@ -92,12 +98,13 @@ function addRevoke(key: Command, { connect, streams }: CommandContext): void {
     .description('end an API key for good')
     .argument('<accountId>')
     .argument('<keyId>')
+    .option('--reason <text>', 'why, for the audit log')
     .option('--yes', 'do it without further ado')
     .option('--json', 'print JSON')
-    .action(async (accountId: string, keyId: string, { json, yes }: { json?: true; yes?: true }) => {
+    .action(async (accountId: string, keyId: string, { reason, json, yes }: RevokeOptions) => {
       assertConfirmed(yes, `this ends the key ${keyId} for good`)
       const client = await connect()
-      await client.keys.revoke.mutate({ accountId, keyId })
+      await client.keys.revoke.mutate({ accountId, keyId, reason })
       if (json) printJson(streams, { accountId, keyId, revoked: true })
       else printFields(streams, { revoked: keyId })
     })

@@ -68,8 +68,12 @@ export const SuspendAccountInput = z.strictObject({ accountId: z.string(), reaso
 
 export const AccountPageInput = PageRequest.extend({ accountId: z.string() })
 
-export const SetTierInput = z.strictObject({ accountId: z.string(), tier: z.enum(ACCOUNT_TIERS) })
+export const SetTierInput = z.strictObject({
+  accountId: z.string(),
+  tier: z.enum(ACCOUNT_TIERS),
+  reason: Reason.optional(),
+})
 
 export const SetStakeInput = z
-  .strictObject({ accountId: z.string(), stakeDiem: amount(0n) })
+  .strictObject({ accountId: z.string(), stakeDiem: amount(0n), reason: Reason.optional() })
   .transform(({ accountId, stakeDiem }) => ({ accountId, stakeDiemNano: stakeDiem }))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { NANO_USD_PER_USD } from '../money.ts'
-import { plainText } from '../text-inputs.ts'
+import { plainText, Reason } from '../text-inputs.ts'
 import { UsdDecimal } from '../usd-decimal.ts'
 import { API_KEY_TYPES, LIMIT_PERIODS, MODEL_PRIVACY_LEVELS } from './api-key.ts'
 
@@ -72,4 +72,8 @@ export const CreateAccountKeyInput = CreateApiKeyInput.omit({ limits: true }).ex
 })
 export type CreateAccountKeyInput = z.output<typeof CreateAccountKeyInput>
 
-export const RevokeAccountKeyInput = z.strictObject({ accountId: z.string(), keyId: z.string() })
+export const RevokeAccountKeyInput = z.strictObject({
+  accountId: z.string(),
+  keyId: z.string(),
+  reason: Reason.optional(),
+})

@@ -117,11 +117,17 @@ describe('model', () => {
   })
 })
 
-test('audit list shows who did what', async () => {
+test('audit list shows who did what, and why', async () => {
   const { accountId } = await server.createAccount()
-  await run('account', 'set-tier', accountId, 'partner')
-  const [entry] = (await run('audit', 'list', '--account', accountId, '--json')).json()
-  expect(entry).toMatchObject({ actor: 'operator', action: 'accounts.setTier', outcome: 'done', accountId })
+  const [key] = (await run('key', 'list', accountId, '--json')).json()
+  await run('key', 'revoke', accountId, key.keyId, '--reason', 'leaked', '--yes')
+  await run('account', 'set-stake', accountId, '2', '--reason', 'staked elsewhere')
+  await run('account', 'set-tier', accountId, 'partner', '--reason', 'contract')
+  const [tier, stake, revoked] = (await run('audit', 'list', '--account', accountId, '--json')).json()
+  const entry = { actor: 'operator', outcome: 'done', accountId }
+  expect(tier).toMatchObject({ ...entry, action: 'accounts.setTier', reason: 'contract' })
+  expect(stake).toMatchObject({ ...entry, action: 'accounts.setStake', reason: 'staked elsewhere' })
+  expect(revoked).toMatchObject({ ...entry, action: 'keys.revoke', keyId: key.keyId, reason: 'leaked' })
   expect((await run('audit', 'list', '--action', 'accounts.setTier', '--limit', '1')).stdout).toContain(accountId)
 })
 
