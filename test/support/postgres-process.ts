@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -56,7 +56,10 @@ export async function startPostgresProcess(
   await writeFile(join(data, 'postgresql.auto.conf'), lines.join(''))
   await start()
 
-  const forget = endWithWorker(() => void execFileSync(stop.file, stop.args, { cwd: folder, stdio: 'ignore' }))
+  const forget = endWithWorker(() => {
+    execFileSync(stop.file, stop.args, { cwd: folder, stdio: 'ignore' })
+    rmSync(folder, { recursive: true, force: true })
+  })
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     start,

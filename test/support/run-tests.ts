@@ -8,6 +8,7 @@ import { formatSummary, summarize, TestReport } from './test-report.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const VITEST = join(fileURLToPath(import.meta.resolve('vitest/package.json')), '../vitest.mjs')
+const COMPILED = join(ROOT, 'node_modules/.cache/sluice-tests/compiled')
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-tests-'))
 const reportPath = join(folder, 'report.json')
@@ -15,8 +16,10 @@ const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=$
 const child = spawn(process.execPath, [VITEST, 'run', ...reporters, ...process.argv.slice(2)], {
   cwd: ROOT,
   stdio: 'inherit',
+  // Each test file has a process of its own, which takes the code of packages as the first one has compiled it.
+  env: { NODE_COMPILE_CACHE: COMPILED, ...process.env },
 })
-process.once('SIGTERM', () => child.kill('SIGTERM'))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 const [exitCode] = await once(child, 'exit')
 
 const text = await readFile(reportPath, 'utf8').catch(() => '{"testResults":[]}')

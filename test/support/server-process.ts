@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,7 +118,10 @@ async function spawnServer(options: ServerProcessOptions): Promise<RunningChild>
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
   const signal: RunningChild['signal'] = (name, to = 'process') =>
     signalProcess(child, name, { group: throughNpm && to === 'group' })
-  const forget = endWithWorker(() => signal('SIGKILL', 'group'))
+  const forget = endWithWorker(() => {
+    signal('SIGKILL', 'group')
+    rmSync(folder, { recursive: true, force: true })
+  })
   const exited = once(child, 'close').then(async ([code, signal]): Promise<ProcessExit> => {
     forget()
     await rm(folder, { recursive: true, force: true })
