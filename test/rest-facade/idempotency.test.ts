@@ -204,6 +204,25 @@ describe('a key', () => {
     expect(await server.balanceNanoUsd(other.accountId)).toBe(1_000_000_000n - PRICE)
   })
 
+  test('counts repeats in the window that an operator set for the API key, and says so', async () => {
+    const { accountId } = account
+    const { key_id: keyId } = await server.database.db
+      .selectFrom('api_keys')
+      .select('key_id')
+      .where('account_id', '=', accountId)
+      .executeTakeFirstOrThrow()
+    await server.app.services.limitOverrides.set({ accountId, keyId, limits: { rpc: { requestsPerMinute: 2 } } })
+    await post('limited')
+    const repeat = await post('limited')
+    const limitOf = ({ status, headers }: Response) => [
+      status,
+      ...['limit-requests', 'remaining-requests', 'type'].map((name) => headers.get(`x-ratelimit-${name}`)),
+    ]
+    expect([isReplay(repeat), limitOf(repeat)]).toEqual([true, [200, '2', '0', 'api_key']])
+    expect(limitOf(await post('limited'))).toEqual([429, '2', '0', 'api_key'])
+    expect([await charged(), asked()]).toEqual([PRICE, 1])
+  })
+
   test.each([' ', '', 'a b', 'ü', 'x'.repeat(256), 'a,b', 'a.b'])('%j is refused', async (key) => {
     const refused = await post(Buffer.from(key).toString('latin1'))
     expect([refused.status, asked()]).toEqual([400, 0])

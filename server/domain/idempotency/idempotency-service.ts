@@ -4,7 +4,7 @@ import { DomainError } from '../errors.ts'
 import { dashed } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { LateCharge, LateMetering } from '../metering/metered-request.ts'
-import type { RateGrant, RateLimiter } from '../rate-limits/rate-plan.ts'
+import type { RateGrant, RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
 import type { BodyVault } from './body-vault.ts'
 import { KEPT_BYTES_MAX, readBody } from './body-writer.ts'
 import { fingerprintOf, parseIdempotencyKey } from './idempotency-key.ts'
@@ -164,8 +164,7 @@ export class IdempotencyService {
   /** A repeat is a request of the same kind that costs nothing; it makes up for the charge that the first one owes. */
   async #admit(context: RequestContext, record: IdempotencyRecord, price: AnswerPrice): Promise<RateGrant> {
     const { records, rateLimiter } = this.#deps
-    const { ofKey: _, ...ratePlan } = price.ratePlan
-    const plan = { ...ratePlan, apiKeyId: context.caller.keyId, tokens: null, credits: null }
+    const plan = planOfRepeat(price.ratePlan, context.caller.keyId)
     if (record.state === 'done') return rateLimiter.admit(plan)
     try {
       const grant = await rateLimiter.admit(plan)
@@ -203,6 +202,14 @@ export class IdempotencyService {
   #isExpired(record: IdempotencyRecord): boolean {
     return record.expiresAt <= this.#deps.clock.now()
   }
+}
+
+/** The request windows of the first one; those of its key only where the repeat comes with that key as well. */
+function planOfRepeat({ ofKey, ...plan }: RatePlan, keyId: string | null): RatePlan {
+  const free = { tokens: null, credits: null }
+  if (ofKey === undefined) return { ...plan, ...free, apiKeyId: keyId }
+  if (plan.apiKeyId !== keyId) return { ...plan, ...free, apiKeyId: keyId, scope: 'user' }
+  return { ...plan, ...free, ofKey: { ...free, requests: ofKey.requests } }
 }
 
 async function firstOf(ended: Promise<void>, signal: AbortSignal): Promise<'ended' | 'aborted'> {
