@@ -11,9 +11,12 @@ import { writeChunks } from './write-chunks.ts'
  * Answers a repeat of an earlier request from what was kept of it; otherwise has the request handled, with its answer held
  * back until it is kept. An answer that is an error is sent and forgotten.
  */
-export async function serveIdempotently(exchange: Exchange, handle: () => Promise<void>): Promise<void> {
+export function serveIdempotently(exchange: Exchange, handle: () => Promise<void>): Promise<void> {
   const key = exchange.header('idempotency-key')
-  if (key === undefined) return handle()
+  return key === undefined ? handle() : serveUnderKey(exchange, key, handle)
+}
+
+async function serveUnderKey(exchange: Exchange, key: string, handle: () => Promise<void>): Promise<void> {
   const { context, request, target, rawBody, services } = exchange
   const begun = await services.idempotency.begin({
     context,

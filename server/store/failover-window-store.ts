@@ -46,12 +46,12 @@ export class FailoverWindowStore implements WindowStore {
     return this.#deps.local.consume(charges, nowMs)
   }
 
-  async adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
+  adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
     const first = charges[0]
     if (first && this.#bookedLocally.has(first.charge)) return this.#deps.local.adjust(charges, consumedAtMs)
     // While the shared store is lost a correction is too: its window refuses a little more until the bucket expires.
-    if (this.#lost) return this.#deps.countLoss()
-    await this.#deps.shared.adjust(charges, consumedAtMs).catch((error: unknown) => this.#noteLoss(error))
+    if (this.#lost) return Promise.resolve(this.#deps.countLoss())
+    return this.#deps.shared.adjust(charges, consumedAtMs).catch((error: unknown) => this.#noteLoss(error))
   }
 
   async peek(charges: readonly WindowCharge[], nowMs: number): Promise<WindowState[]> {
@@ -63,23 +63,25 @@ export class FailoverWindowStore implements WindowStore {
   }
 
   /** Asks the shared store, unless it was lost a moment ago; undefined means the local one decides. */
-  async #try<T>(ask: (store: WindowStore) => Promise<T>): Promise<T | undefined> {
+  #try<T>(ask: (store: WindowStore) => Promise<T>): Promise<T | undefined> {
     if (this.#lost) {
       const nowMs = performance.now()
       if (nowMs < this.#retryAtMs) {
         this.#deps.countLoss()
-        return undefined
+        return Promise.resolve(undefined)
       }
       this.#retryAtMs = nowMs + RETRY_INTERVAL_MS
     }
-    try {
-      const answer = await withDeadline(ask(this.#deps.shared), DEADLINE_MS)
-      if (this.#lost) this.#noteReturn()
-      return answer
-    } catch (error) {
-      this.#noteLoss(error)
-      return undefined
-    }
+    return withDeadline(ask(this.#deps.shared), DEADLINE_MS).then(
+      (answer) => {
+        if (this.#lost) this.#noteReturn()
+        return answer
+      },
+      (error: unknown) => {
+        this.#noteLoss(error)
+        return undefined
+      },
+    )
   }
 
   #noteLoss(error: unknown): void {

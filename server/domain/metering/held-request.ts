@@ -110,17 +110,15 @@ export class HeldRequest implements MeteredRequest {
     return this.receipt
   }
 
-  async #write(item: SettleItem): Promise<SettleResult> {
-    try {
-      return await this.#ports.settle(item)
-    } catch (cause) {
+  #write(item: SettleItem): Promise<SettleResult> {
+    return this.#ports.settle(item).catch((cause: unknown) => {
       this.#ports.unsettled({ ...item, charge_nano: '0', sku: null })
       throw new DomainError(
         'unavailable',
         'The charge of this request could not be written, so it was not completed; send it again',
         { cause },
       )
-    }
+    })
   }
 
   #item(): Omit<SettleItem, 'charge_nano' | 'sku'> {

@@ -90,10 +90,11 @@ export class MeteringService implements Metering, LateMetering {
   }
 
   /** Ends holds in the same batches as everything else; the sweeper's entry. */
-  async settleItem(item: SettleItem): Promise<SettleResult> {
-    const settled = await this.#lane.submit({ kind: 'settle', item })
-    if (settled.kind !== 'settle') throw new Error('a settlement has a settlement result')
-    return settled.result
+  settleItem(item: SettleItem): Promise<SettleResult> {
+    return this.#lane.submit({ kind: 'settle', item }).then((settled) => {
+      if (settled.kind !== 'settle') throw new Error('a settlement has a settlement result')
+      return settled.result
+    })
   }
 
   async #open(request: AdmissionRequest): Promise<MeteredRequest> {

@@ -56,19 +56,11 @@ export class RedisWindowStore implements WindowStore {
     })
   }
 
-  async consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
-    const answer = await this.#lane.submit(this.#part(charges, argumentsOf(charges, nowMs)))
-    if (answer.status === 'rejected') throw answer.reason
-    const reply = answer.value
-    const refusedBy = numberAt(reply, 0)
-    const retryAtMs = numberAt(reply, 1)
-    return {
-      admitted: refusedBy === 0,
-      refusedBy: refusedBy === 0 ? null : refusedBy - 1,
-      retryAtMs: refusedBy === 0 || retryAtMs < 0 ? null : retryAtMs,
-      consumedAtMs: numberAt(reply, 2),
-      states: statesOf(charges, reply),
-    }
+  consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
+    return this.#lane.submit(this.#part(charges, argumentsOf(charges, nowMs))).then((answer) => {
+      if (answer.status === 'rejected') throw answer.reason
+      return toDecision(charges, answer.value)
+    })
   }
 
   adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
@@ -166,6 +158,18 @@ function argumentsOf(charges: readonly WindowCharge[], nowMs: number): string[] 
 
 function windowMs(charge: WindowCharge): string {
   return String(charge.windowSeconds * 1000)
+}
+
+function toDecision(charges: readonly WindowCharge[], reply: number[]): WindowDecision {
+  const refusedBy = numberAt(reply, 0)
+  const retryAtMs = numberAt(reply, 1)
+  return {
+    admitted: refusedBy === 0,
+    refusedBy: refusedBy === 0 ? null : refusedBy - 1,
+    retryAtMs: refusedBy === 0 || retryAtMs < 0 ? null : retryAtMs,
+    consumedAtMs: numberAt(reply, 2),
+    states: statesOf(charges, reply),
+  }
 }
 
 function statesOf(charges: readonly WindowCharge[], reply: number[]): WindowState[] {
