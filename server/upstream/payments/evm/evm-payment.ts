@@ -12,16 +12,17 @@ const SIGNATURE = /^0x(?:[0-9a-fA-F]{2}){65,3000}$/
 const DECIMAL = /^(?:0|[1-9][0-9]{0,76})$/
 const YEAR_9999_SECONDS = 253_370_764_800n
 
+const seconds = z.string().regex(DECIMAL, { error: 'must be a decimal string of Unix seconds, such as "1790000000"' })
 /** The EIP-3009 payload of scheme `exact` and no other: a facilitator chooses its path by the payload's shape. */
 const Payload = z.strictObject({
-  signature: z.string().regex(SIGNATURE),
+  signature: z.string().regex(SIGNATURE, { error: 'must be 0x and the hexadecimal of 65 to 3,000 bytes' }),
   authorization: z.strictObject({
     from: z.string(),
     to: z.string(),
     value: z.string(),
-    validAfter: z.string().regex(DECIMAL),
-    validBefore: z.string().regex(DECIMAL),
-    nonce: z.string().regex(NONCE),
+    validAfter: seconds,
+    validBefore: seconds,
+    nonce: z.string().regex(NONCE, { error: 'must be 0x and 64 hexadecimal digits' }),
   }),
 })
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { DomainError } from '../../../../../server/domain/errors.ts'
 import { readPaymentHeader } from '../../../../../server/domain/payments/payment-header.ts'
 import type { PaymentRequirement } from '../../../../../server/domain/payments/payment-network.ts'
-import { readEvmPayment } from '../../../../../server/upstream/payments/evm/evm-payment.ts'
+import { readEvmClaimKey, readEvmPayment } from '../../../../../server/upstream/payments/evm/evm-payment.ts'
 import { MERCHANT_ADDRESS } from '../../../../support/base-chain.ts'
 import { baseRequirement, createPayer, signAuthorization } from '../../../../support/base-payments.ts'
 import { textualVariants } from '../../../../support/payment-headers.ts'
@@ -60,6 +60,35 @@ describe('reading an EIP-3009 payment', () => {
         expect(other.claimKey).not.toBe(first.claimKey)
       }),
     )
+  })
+
+  it('knows the claim of a payment under any terms', () => {
+    const elsewhere = { ...TERMS, payTo: `0x${'e'.repeat(40)}` }
+    fc.assert(
+      fc.property(payload, (one) => {
+        const envelope = enveloped(one)
+        expect(() => readEvmPayment(envelope, elsewhere)).toThrow(DomainError)
+        expect(readEvmClaimKey(envelope, elsewhere.asset)).toBe(readEvmPayment(envelope, TERMS).claimKey)
+      }),
+    )
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(readEvmClaimKey(enveloped(value), TERMS.asset)).toBeNull()
+      }),
+    )
+  })
+
+  it.each([
+    ['signature', '0x12', 'payload.signature: must be 0x and the hexadecimal of 65 to 3,000 bytes'],
+    ['validAfter', '0x1', 'payload.authorization.validAfter: must be a decimal string of Unix seconds'],
+    ['nonce', '1', 'payload.authorization.nonce: must be 0x and 64 hexadecimal digits'],
+  ])('says in words what %s must be', async (field, value, words) => {
+    const { signature, authorization: fields } = await signAuthorization(createPayer())
+    const wrong =
+      field === 'signature'
+        ? { signature: value, authorization: fields }
+        : { signature, authorization: { ...fields, [field]: value } }
+    expect(() => readEvmPayment(enveloped(wrong), TERMS)).toThrow(words)
   })
 
   it('keeps what it read through JSON, as the database does', () => {
