@@ -48,9 +48,9 @@ export function describeSent({ code }: Pick<z.core.$ZodIssue, 'code'>, value: un
   // Amounts are bigints inside, in nano-USD.
   if (typeof value === 'bigint') return `it is ${formatUsd(value)}`
   if (value instanceof Date) return `it is ${value.toISOString()}`
-  if (typeof value !== 'object') return `it is ${String(value)}`
+  if (typeof value === 'number' || typeof value === 'boolean') return `it is ${value}`
   if (value === null) return 'it is null'
-  return code === 'invalid_type' ? 'it is an object' : undefined
+  return typeof value === 'object' && code === 'invalid_type' ? 'it is an object' : undefined
 }
 
 function mustBe(what: string | undefined, before = ''): string | undefined {

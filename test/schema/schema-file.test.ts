@@ -65,7 +65,7 @@ describe('the schema', () => {
     expect(mutations.length).toBeGreaterThan(5)
     for (const { name, args, type } of mutations) {
       const title = name.charAt(0).toUpperCase() + name.slice(1)
-      const form = `${name}(${args.map((each) => `${each.name}: ${each.type}`).join(', ')}): ${type}`
+      const form = `${name}(${args.map((each) => `${each.name}: ${String(each.type)}`).join(', ')}): ${String(type)}`
       expect(form).toBe(`${name}(input: ${title}Input!): ${title}Payload!`)
     }
   })
