@@ -42,7 +42,9 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 /** What was sent in place of what the rule wants, as the end of its sentence; undefined where that tells nothing. */
 export function describeSent({ code }: Pick<z.core.$ZodIssue, 'code'>, value: unknown): string | undefined {
   if (code === 'unrecognized_keys' || value === undefined || value === '') return undefined
-  if (typeof value === 'string' && value.length > QUOTED_CHARACTERS_MAX) return `it has ${value.length}`
+  const isSizeAtFault = code === 'too_big' || code === 'too_small'
+  if (typeof value === 'string' && value.length > QUOTED_CHARACTERS_MAX)
+    return `it has ${value.length}${isSizeAtFault ? '' : ' characters'}`
   if (typeof value === 'string') return `it is ${JSON.stringify(value)}`
   if (Array.isArray(value)) return code === 'invalid_type' ? 'it is a list' : `it has ${value.length}`
   // Amounts are bigints inside, in nano-USD.

@@ -35,6 +35,7 @@ describe('a rule without words of its own', () => {
     ['must have at least 2 items (it has 1)', z.array(z.string()).min(2), ['x']],
     ['must have at most 3 characters (it is "long")', z.string().max(3), 'long'],
     ['must have at most 50 characters (it has 51)', z.string().max(50), 'x'.repeat(51)],
+    ['must be short (it has 51 characters)', z.string().refine(() => false, 'must be short'), 'x'.repeat(51)],
     ['must have 2 characters (it is "long")', z.string().length(2), 'long'],
     ['must be one of: usd, diem (it is "eur")', z.enum(['usd', 'diem']), 'eur'],
     ['there is no field "b", "c"', z.strictObject({}), { b: 1, c: 2 }],
