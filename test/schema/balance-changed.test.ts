@@ -92,20 +92,27 @@ describe.each([
     const { accountId, inferenceKey } = await harness.createAccount(1_000_000_000n)
     const events = subscribe(inferenceKey)
     await events.next()
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    for (let step = 0; step < 20; step++)
-      await harness.money.ledger.grant({ accountId, amountNanoUsd: 1n, reason: 'test' })
+    const committed = Promise.withResolvers<void>()
+    const { balancesOf } = LedgerRepository.prototype
+    using read = vi.spyOn(LedgerRepository.prototype, 'balancesOf').mockImplementation(async function (
+      this: LedgerRepository,
+      ids,
+    ) {
+      await committed.promise
+      return balancesOf.call(this, ids)
+    })
+    const change = () => harness.money.ledger.grant({ accountId, amountNanoUsd: 1n, reason: 'test' })
+    await change()
+    // The first change is read at once, and that takes until all others are committed.
+    await eventually(() => expect(read).toHaveBeenCalled())
+    for (let step = 1; step < 20; step++) await change()
+    committed.resolve()
     const seen: unknown[] = []
-    const reading = (async () => {
-      for await (const { data } of events) {
-        seen.push(data.balanceChanged.balances[0].freeNanoUsd)
-        if (seen.at(-1) === '1000000020') break
-      }
-    })()
-    // Only now does the interval end, however slow the commits were; one that began before them may have ended among them.
-    await eventually(() => expect(seen).toContain('1000000020'))
-    await reading
-    expect(seen.length).toBeLessThan(4)
+    for await (const { data } of events) {
+      seen.push(data.balanceChanged.balances[0].freeNanoUsd)
+      if (seen.at(-1) === '1000000020') break
+    }
+    expect(seen).toEqual(['1000000020'])
   })
 
   it('says nothing of commits that leave the balance as it was', async () => {

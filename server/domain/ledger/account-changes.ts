@@ -1,8 +1,9 @@
+import { PacedWork } from '../paced-work.ts'
 import type { PubSub } from '../pub-sub.ts'
 
 const CHANNEL = 'balances'
 /** Changes within one interval travel together. */
-const COALESCE_MS = 50
+const PACE = { intervalMs: 50 }
 
 /** In place of ids: messages were lost, and with them which accounts moved. */
 const ANY = '*'
@@ -15,7 +16,7 @@ export class AccountChanges {
   readonly #pubSub: PubSub
   readonly #listeners: Listener[] = []
   readonly #changed = new Set<string>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #publishing = new PacedWork(() => this.#publish(), PACE)
   #unsubscribe: (() => Promise<void>) | undefined
 
   constructor(deps: { pubSub: PubSub }) {
@@ -33,11 +34,7 @@ export class AccountChanges {
   /** To be called after a commit that moved the account's balance or held amount. */
   changed(accountId: string): void {
     this.#changed.add(accountId)
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.#pubSub.publish(CHANNEL, [...this.#changed].join(','))
-      this.#changed.clear()
-    }, COALESCE_MS)
+    this.#publishing.ask()
   }
 
   /** For as long as the process runs. */
@@ -46,7 +43,13 @@ export class AccountChanges {
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#publishing.stop()
     await this.#unsubscribe?.()
+  }
+
+  #publish(): boolean {
+    this.#pubSub.publish(CHANNEL, [...this.#changed].join(','))
+    this.#changed.clear()
+    return true
   }
 }

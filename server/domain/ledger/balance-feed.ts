@@ -1,13 +1,13 @@
+import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../log.ts'
+import { PacedWork } from '../paced-work.ts'
 import type { AccountChanges } from './account-changes.ts'
 import type { AccountBalances } from './ledger.ts'
 import type { LedgerRepository } from './ledger-repository.ts'
 
 /** A watcher hears of a commit within this, the interval of the changes and a read. */
-const COALESCE_MS = 50
-/** How soon what could not be read is read again. */
-const RETRY_MS = 1_000
+const PACE = { intervalMs: 50, retryMs: 1_000 }
 
 type Watcher = (balances: AccountBalances) => void
 
@@ -21,16 +21,14 @@ export class BalanceFeed {
   readonly #log: Log
   readonly #stale = new Set<string>()
   readonly #watchers = new Map<string, Set<Watcher>>()
-  #readTimer: NodeJS.Timeout | undefined
+  readonly #reading = new PacedWork(() => this.#deliver(), PACE)
 
   constructor(deps: { changes: AccountChanges; ledger: LedgerRepository; log: Log }) {
     this.#changes = deps.changes
     this.#ledger = deps.ledger
     this.#log = deps.log
     deps.changes.listen((accountIds) => {
-      for (const accountId of accountIds ?? this.#watchers.keys())
-        if (this.#watchers.has(accountId)) this.#stale.add(accountId)
-      this.#schedule(COALESCE_MS)
+      for (const accountId of accountIds ?? this.#watchers.keys()) this.#markStale(accountId)
     })
   }
 
@@ -73,29 +71,34 @@ export class BalanceFeed {
   }
 
   stop(): void {
-    clearTimeout(this.#readTimer)
+    this.#reading.stop()
   }
 
-  #schedule(delayMs: number): void {
-    if (this.#stale.size > 0) this.#readTimer ??= setTimeout(() => void this.#deliver(), delayMs)
-  }
-
-  async #deliver(): Promise<void> {
+  /** False when the database failed; then what is due stays so. */
+  async #deliver(): Promise<boolean> {
     const accountIds = [...this.#stale].filter((accountId) => this.#watchers.has(accountId))
     this.#stale.clear()
-    this.#readTimer = undefined
-    if (accountIds.length === 0) return
+    if (accountIds.length === 0) return true
     try {
       const balances = await this.#ledger.balancesOf(accountIds)
       for (const accountId of accountIds) {
         const value = { accountId, balances: balances.get(accountId) ?? [] }
         for (const watcher of this.#watchers.get(accountId) ?? []) watcher(value)
+        // Watchers of one account are served before the next one's are woken, or all would wait for the last.
+        await setImmediate()
       }
+      return true
     } catch (error) {
-      for (const accountId of accountIds) if (this.#watchers.has(accountId)) this.#stale.add(accountId)
-      this.#schedule(RETRY_MS)
+      for (const accountId of accountIds) this.#markStale(accountId)
       this.#log.warn('balances could not be read for their watchers; they are read again', { error })
+      return false
     }
+  }
+
+  #markStale(accountId: string): void {
+    if (!this.#watchers.has(accountId)) return
+    this.#stale.add(accountId)
+    this.#reading.ask()
   }
 
   async #read(accountId: string): Promise<AccountBalances> {

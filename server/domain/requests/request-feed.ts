@@ -1,14 +1,14 @@
+import { setImmediate } from 'node:timers/promises'
 import { addDays, type Clock, utcDay } from '../clock.ts'
 import type { AccountChanges } from '../ledger/account-changes.ts'
 import type { Log } from '../log.ts'
+import { PacedWork } from '../paced-work.ts'
 import { FeedWatcher } from './feed-watcher.ts'
 import type { RecordedRequest, SettledBatch } from './request-record.ts'
 import type { FeedPosition, RequestRepository } from './request-repository.ts'
 
 /** A watcher hears of a commit within this, the interval of the changes and a read. */
-const COALESCE_MS = 50
-/** How soon what could not be read is read again. */
-const RETRY_MS = 1_000
+const PACE = { intervalMs: 50, retryMs: 1_000 }
 /** Of one account in one read; what is beyond follows at once. */
 const READ_REQUESTS_MAX = 500
 const BATCH_REQUESTS_MAX = 100
@@ -48,15 +48,12 @@ export class RequestFeed {
   readonly #deps: RequestFeedDependencies
   readonly #channels = new Map<string, Channel>()
   readonly #stale = new Set<string>()
-  #timer: NodeJS.Timeout | undefined
-  #reading = false
+  readonly #reading = new PacedWork(() => this.#deliver(), PACE)
 
   constructor(deps: RequestFeedDependencies) {
     this.#deps = deps
     deps.changes.listen((accountIds) => {
-      for (const accountId of accountIds ?? this.#channels.keys())
-        if (this.#channels.has(accountId)) this.#stale.add(accountId)
-      this.#schedule()
+      for (const accountId of accountIds ?? this.#channels.keys()) this.#markStale(accountId)
     })
   }
 
@@ -100,7 +97,7 @@ export class RequestFeed {
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
+    this.#reading.stop()
   }
 
   async *#replay(accountId: string, after: FeedPosition): AsyncGenerator<SettledBatch, void> {
@@ -119,19 +116,6 @@ export class RequestFeed {
     }
   }
 
-  #schedule(delayMs = COALESCE_MS): void {
-    if (this.#stale.size === 0 || this.#reading) return
-    this.#timer ??= setTimeout(() => void this.#readDue(), delayMs)
-  }
-
-  async #readDue(): Promise<void> {
-    this.#timer = undefined
-    this.#reading = true
-    const delivered = await this.#deliver()
-    this.#reading = false
-    this.#schedule(delivered ? COALESCE_MS : RETRY_MS)
-  }
-
   /** False when the database failed; then what is due stays so. */
   async #deliver(): Promise<boolean> {
     const fromDay = this.#daysAgo(RUNNING_DAYS_MAX)
@@ -143,19 +127,28 @@ export class RequestFeed {
       this.#stale.delete(accountId)
       if (channel?.position !== undefined) due.set(accountId, { position: channel.position, fromDay })
     }
+    if (this.#stale.size > 0) this.#reading.ask()
     if (due.size === 0) return true
     try {
       const settled = await this.#deps.requests.listSettled(due, READ_REQUESTS_MAX)
       for (const [accountId, requests] of Map.groupBy(settled, (request) => request.accountId)) {
         this.#deliverTo(accountId, requests)
-        if (requests.length === READ_REQUESTS_MAX) this.#stale.add(accountId)
+        if (requests.length === READ_REQUESTS_MAX) this.#markStale(accountId)
+        // Watchers of one account are served before the next one's are woken, or all would wait for the last.
+        await setImmediate()
       }
       return true
     } catch (error) {
-      for (const accountId of due.keys()) if (this.#channels.has(accountId)) this.#stale.add(accountId)
+      for (const accountId of due.keys()) this.#markStale(accountId)
       this.#deps.log.warn('settled requests could not be read for their watchers; they are read again', { error })
       return false
     }
+  }
+
+  #markStale(accountId: string): void {
+    if (!this.#channels.has(accountId)) return
+    this.#stale.add(accountId)
+    this.#reading.ask()
   }
 
   #deliverTo(accountId: string, requests: readonly RecordedRequest[]): void {
