@@ -40,8 +40,7 @@ async function openKept(url: string): Promise<UsageDatabase> {
   await client.connect()
   try {
     const { rows } = await client.query(
-      `select account_id, sum(sum(requests)) over () as events from usage_daily_totals where grain = 'key'
-        group by 1 order by sum(requests) desc limit 1`,
+      `select account_id, sum(sum(requests)) over () as events from usage_daily group by 1 order by sum(requests) desc limit 1`,
     )
     const name = new URL(url).pathname.slice(1)
     const [{ account_id: accountId, events }] = rows

@@ -1,5 +1,9 @@
 import { Client } from 'pg'
-import { ROLL_DAILY_TOTALS, ROLL_DAYS, ROLL_HOURS } from '../../server/db/migrations/20261121-0310-usage-rollups.ts'
+import { createPostgresDatabase } from '../../server/db/database.ts'
+import { ROLL_DAYS, ROLL_HOURS } from '../../server/db/migrations/20261121-0310-usage-rollups.ts'
+import { systemClock } from '../../server/domain/clock.ts'
+import { UsageClosing } from '../../server/domain/usage/usage-closing.ts'
+import { UsageClosingRepository } from '../../server/domain/usage/usage-closing-repository.ts'
 
 export interface GeneratedAccount {
   accountId: string
@@ -26,6 +30,10 @@ const ACCOUNTS = [
 const MODELS = 35
 const NETWORKS = 12
 const METHODS = 14
+const HOURS = [
+  ['usage_hourly', 'with (fillfactor = 70)'],
+  ['usage_hourly_totals', ''],
+] as const
 const DAY_MS = 86_400_000
 const GRANT_NANO = '1000000000000000000'
 const NO_KEY = '00000000-0000-0000-0000-000000000000'
@@ -55,6 +63,8 @@ export async function generateUsage(url: string, options: UsageGeneratorOptions)
       await generateDay(client, new Date(options.until.getTime() - ago * DAY_MS).toISOString().slice(0, 10))
     }
     await finish(client)
+    await closeDays(url)
+    await client.query('vacuum analyze')
     return accounts
   } finally {
     await client.end()
@@ -96,9 +106,11 @@ async function generateDay(client: Client, day: string): Promise<void> {
   const suffix = day.replaceAll('-', '')
   await client.query(`create table usage_events_${suffix} partition of usage_events
     for values from ('${day}') to ('${day}'::date + 1)`)
-  await client.query(`create table if not exists usage_hourly_${suffix.slice(0, 6)} partition of usage_hourly
-    for values from (date_trunc('month', timestamptz '${day}Z', 'UTC')) to (date_trunc('month', timestamptz '${day}Z', 'UTC') + interval '1 month')
-    with (fillfactor = 70)`)
+  const month = `date_trunc('month', timestamptz '${day}Z', 'UTC')`
+  for (const [table, storage] of HOURS) {
+    await client.query(`create table if not exists ${table}_${suffix.slice(0, 6)} partition of ${table}
+      for values from (${month}) to (${month} + interval '1 month') ${storage}`)
+  }
   await client.query(`create temp table made on commit preserve rows as
     select r.*, u.units_1 * price as amount_1, u.units_2 * price * 4 as amount_2, u.units_3 * price / 2 as amount_3, u.*
     from (
@@ -154,11 +166,11 @@ async function generateDay(client: Client, day: string): Promise<void> {
     from (${line(1, 'type_1', 'true')}
       union all ${line(2, "'Output'", 'not is_rpc')} union all ${line(3, "'Cache Read'", 'units_3 > 0')}) line
     group by 1, 2, 3, 4, 5, 6, 7, 8, 9`)
-  for (const rollUp of [ROLL_DAYS, ROLL_DAILY_TOTALS, ROLL_HOURS]) await client.query(rollUp)
+  for (const rollUp of [ROLL_DAYS, ROLL_HOURS]) await client.query(rollUp)
   await client.query('drop table made, named, cells')
 }
 
-/** Balances and key periods as the settlements would have left them, and the planner's statistics. */
+/** Balances and key periods as the settlements would have left them. */
 async function finish(client: Client): Promise<void> {
   await client.query(`insert into balances (account_id, currency, balance_nano, sequence)
     select account_id, currency, balance_nano, sequence from totals`)
@@ -166,5 +178,15 @@ async function finish(client: Client): Promise<void> {
     select account_id, key_id, currency, max(last), coalesce(sum(amount_nano) filter (where day = last), 0), date_trunc('month', max(last))::date,
       coalesce(sum(amount_nano) filter (where day >= date_trunc('month', last)), 0), sum(amount_nano)
     from (select *, max(day) over () as last from usage_daily) d where key_id <> '${NO_KEY}' group by 1, 2, 3`)
-  await client.query('vacuum analyze')
+  await client.query('analyze')
+}
+
+/** As the maintenance of a server would have done day by day. */
+async function closeDays(url: string): Promise<void> {
+  const { db, close } = createPostgresDatabase(url)
+  try {
+    await new UsageClosing({ closings: new UsageClosingRepository(db), clock: systemClock }).closeDays()
+  } finally {
+    await close()
+  }
 }

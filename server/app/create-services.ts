@@ -7,6 +7,8 @@ import type { Services } from '../domain/services.ts'
 import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
 import { UsageAnalyticsRepository } from '../domain/usage/usage-analytics-repository.ts'
 import { UsageAnalyticsService } from '../domain/usage/usage-analytics-service.ts'
+import { UsageClosing } from '../domain/usage/usage-closing.ts'
+import { UsageClosingRepository } from '../domain/usage/usage-closing-repository.ts'
 import { UsageHistoryRepository } from '../domain/usage/usage-history-repository.ts'
 import { UsageHistoryService } from '../domain/usage/usage-history-service.ts'
 import { UsageRetention } from '../domain/usage/usage-retention.ts'
@@ -56,6 +58,7 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
     idempotency: createIdempotencyService(config, { ...infrastructure, ...money, rateLimits }),
     requests: createRequests({ ...infrastructure, ...money }),
     wallets: createWallets(config, { ...infrastructure, ...limits, ...money, ...accounts }),
+    usageClosing: new UsageClosing({ closings: new UsageClosingRepository(db), clock }),
     usageRetention: new UsageRetention({ partitions: new UsagePartitionRepository(db), clock, ...config.usage }),
   }
 }

@@ -29,7 +29,7 @@ export async function startServices(parts: Parts, surroundings: Surroundings): P
 }
 
 function maintenanceTasks(
-  { idempotency, limits, operations, payments, usageRetention, wallets }: Parts,
+  { idempotency, limits, operations, payments, usageClosing, usageRetention, wallets }: Parts,
   { ownsDatabase }: Surroundings,
 ): MaintenanceTask[] {
   return [
@@ -38,6 +38,7 @@ function maintenanceTasks(
     ...payments.tasks,
     ...wallets.tasks,
     { name: 'usage retention', everySeconds: 900, run: () => usageRetention.maintain() },
+    { name: 'usage closing', everySeconds: 900, run: () => usageClosing.closeDays() },
     // A message about a change may be lost, and without Redis other processes send none.
     ...(ownsDatabase ? [] : [{ name: 'catalogue', everySeconds: 1, run: () => operations.catalogueChanges.refresh() }]),
   ]

@@ -12,11 +12,13 @@ import type { OperatorActionsTable } from './tables/operator-actions-table.ts'
 import type { ProcessesTable } from './tables/processes-table.ts'
 import type { RateLimitRefusalsTable } from './tables/rate-limit-refusals-table.ts'
 import type { RevokedWalletSessionsTable } from './tables/revoked-wallet-sessions-table.ts'
+import type { UsageClosingsTable } from './tables/usage-closings-table.ts'
 import type { UsageDailyTable } from './tables/usage-daily-table.ts'
 import type { UsageDailyTotalsTable } from './tables/usage-daily-totals-table.ts'
 import type { UsageEventsTable } from './tables/usage-events-table.ts'
 import type { UsageExpiredTable } from './tables/usage-expired-table.ts'
 import type { UsageHourlyTable } from './tables/usage-hourly-table.ts'
+import type { UsageHourlyTotalsTable } from './tables/usage-hourly-totals-table.ts'
 import type { WalletLinksTable } from './tables/wallet-links-table.ts'
 import type { WalletStakesTable } from './tables/wallet-stakes-table.ts'
 
@@ -35,11 +37,13 @@ export interface Database {
   processes: ProcessesTable
   rate_limit_refusals: RateLimitRefusalsTable
   revoked_wallet_sessions: RevokedWalletSessionsTable
+  usage_closings: UsageClosingsTable
   usage_daily: UsageDailyTable
   usage_daily_totals: UsageDailyTotalsTable
   usage_events: UsageEventsTable
   usage_expired: UsageExpiredTable
   usage_hourly: UsageHourlyTable
+  usage_hourly_totals: UsageHourlyTotalsTable
   wallet_links: WalletLinksTable
   wallet_stakes: WalletStakesTable
 }

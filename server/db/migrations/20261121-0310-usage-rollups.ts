@@ -7,43 +7,66 @@ const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 const typeOf = (measure: string) => (measure === 'units' ? 'numeric' : 'bigint')
 const cutColumns = MEASURES.flatMap((measure) => CUTS.map((cut) => `${measure}_${cut}`))
+const hourMeasures = [...MEASURES, ...cutColumns]
+  .map((column) => `${column} ${typeOf(column.replace(/_\d+$/, ''))} not null`)
+  .join(', ')
 
 const TABLES = [
   'alter table usage_daily add column line_requests bigint not null default 0',
-  // The days of an account by what was called (grain model) and by who called (grain key), for reports of many days.
-  `create table usage_daily_totals (
-    account_id uuid not null,
-    grain text not null check (grain in ('model', 'key')),
-    day date not null,
-    key_id uuid not null,
-    sku text not null,
-    line_type text not null,
-    unit_type text not null,
-    currency text not null,
-    model_name text not null,
-    model_type text,
-    requests bigint not null,
-    line_requests bigint not null,
-    units numeric not null,
-    amount_nano bigint not null,
-    primary key (account_id, grain, day, key_id, sku, line_type, unit_type, currency)
-  ) with (fillfactor = 80)`,
   // The hours, with what of each fell before its minute 15, 30 and 45, so that days of any time zone can be summed up.
   `create table usage_hourly (
     account_id uuid not null,
-    grain text not null check (grain in ('model', 'key', 'all')),
     hour timestamptz not null,
     key_id uuid not null,
     sku text not null,
     line_type text not null,
+    currency text not null,
+    model_type text,
+    unit_type text not null,
+    ${hourMeasures},
+    primary key (account_id, hour, key_id, sku, line_type, currency)
+  ) partition by range (hour)`,
+  'create table usage_hourly_default partition of usage_hourly default with (fillfactor = 70)',
+  // Days of an account before `closed_until` are in the totals below, and what these say of later days is void. Who
+  // settles a request of a day before `closing_until` opens it again, so totals are never behind what they are made of.
+  `create table usage_closings (
+    account_id uuid primary key,
+    closing_until date not null,
+    closed_until date not null check (closed_until <= closing_until)
+  )`,
+  // Closed days, weeks and four weeks of an account, by everything, by what was called with and without the kinds of
+  // its lines, by who called, and all together. Columns that a grain does not split by are empty.
+  `create table usage_daily_totals (
+    account_id uuid not null,
+    grain text not null check (grain in ('all', 'line', 'model', 'key', 'total')),
+    days integer not null check (days in (1, 7, 28)),
+    starts date not null,
+    key_id uuid not null,
+    sku text not null,
+    line_type text not null,
     unit_type text not null,
     currency text not null,
     model_name text not null,
     model_type text,
-    ${[...MEASURES, ...cutColumns].map((column) => `${column} ${typeOf(column.replace(/_\d+$/, ''))} not null`).join(', ')},
-    primary key (account_id, grain, hour, key_id, sku, line_type, unit_type, currency)
+    ${MEASURES.map((measure) => `${measure} ${typeOf(measure)} not null`).join(', ')},
+    primary key (account_id, grain, days, starts, key_id, sku, line_type, unit_type, currency)
+  )`,
+  // For charts of DIEM by day, which pick a few names out of many.
+  `create index usage_daily_totals_diem on usage_daily_totals (account_id, grain, sku, key_id, starts) include (amount_nano)
+    where days = 1 and currency = 'diem' and grain in ('model', 'key')`,
+  `create table usage_hourly_totals (
+    account_id uuid not null,
+    grain text not null check (grain in ('model', 'key', 'total')),
+    hour timestamptz not null,
+    key_id uuid not null,
+    sku text not null,
+    unit_type text not null,
+    currency text not null,
+    model_type text,
+    ${hourMeasures},
+    primary key (account_id, grain, hour, key_id, sku, unit_type, currency)
   ) partition by range (hour)`,
-  'create table usage_hourly_default partition of usage_hourly default with (fillfactor = 70)',
+  'create table usage_hourly_totals_default partition of usage_hourly_totals default',
   // What usage events that are no longer kept had charged: with them the events still add up to the ledger.
   `create table usage_expired (
     account_id uuid not null,
@@ -82,34 +105,15 @@ export const ROLL_DAYS = `insert into usage_daily as d (account_id, day, key_id,
   from cells group by 1, 2, 3, 4, 5, 6
   on conflict (account_id, day, key_id, sku, line_type, currency) do update set ${addUp('d', MEASURES)}`
 
-export const ROLL_DAILY_TOTALS = `insert into usage_daily_totals as d (account_id, grain, day, key_id, sku, line_type, unit_type, currency,
-    model_name, model_type, requests, line_requests, units, amount_nano)
-  select account_id, case grouping(sku) when 0 then 'model' else 'key' end, day,
-    case grouping(key_id) when 0 then key_id else '${NO_KEY}' end, coalesce(sku, ''), coalesce(type, ''), unit_type, currency,
-    case grouping(sku) when 0 then max(model_name) else '' end, case grouping(sku) when 0 then max(model_type) end,
-    ${SUMS.join(', ')}
-  from cells
-  group by grouping sets ((account_id, day, sku, type, unit_type, currency), (account_id, day, key_id, unit_type, currency))
-  on conflict (account_id, grain, day, key_id, sku, line_type, unit_type, currency) do update set ${addUp('d', MEASURES)}`
-
 const cutSums = SUMS.flatMap((sum) => CUTS.map((cut) => `coalesce(${sum} filter (where quarter < ${cut / 15}), 0)`))
 
-export const ROLL_HOURS = `insert into usage_hourly as h (account_id, grain, hour, key_id, sku, line_type, unit_type, currency,
-    model_name, model_type, ${[...MEASURES, ...cutColumns].join(', ')})
-  select account_id, case when grouping(type) = 0 then 'all' when grouping(sku) = 0 then 'model' else 'key' end, hour,
-    case grouping(key_id) when 0 then key_id else '${NO_KEY}' end, coalesce(sku, ''), coalesce(type, ''), unit_type, currency,
-    case grouping(sku) when 0 then max(model_name) else '' end, case grouping(sku) when 0 then max(model_type) end,
-    ${[...SUMS, ...cutSums].join(', ')}
-  from cells
-  group by grouping sets (
-    (account_id, hour, sku, unit_type, currency),
-    (account_id, hour, key_id, unit_type, currency),
-    (account_id, hour, key_id, sku, type, unit_type, currency)
-  )
-  on conflict (account_id, grain, hour, key_id, sku, line_type, unit_type, currency)
-    do update set ${addUp('h', [...MEASURES, ...cutColumns])}`
+export const ROLL_HOURS = `insert into usage_hourly as h (account_id, hour, key_id, sku, line_type, currency,
+    model_type, unit_type, ${[...MEASURES, ...cutColumns].join(', ')})
+  select account_id, hour, key_id, sku, type, currency, max(model_type), max(unit_type), ${[...SUMS, ...cutSums].join(', ')}
+  from cells group by 1, 2, 3, 4, 5, 6
+  on conflict (account_id, hour, key_id, sku, line_type, currency) do update set ${addUp('h', [...MEASURES, ...cutColumns])}`
 
-/** As before, but for the roll-ups: also by model, by key and by hour, all from the same lines in the same statement. */
+/** As before, but usage is also rolled up by hour, and a request of a closed day opens it again. */
 const SETTLE_HOLDS = `create or replace function settle_holds(items json)
 returns table (ordinal bigint, outcome text, charged_nano bigint, balance_after_nano bigint)
 language plpgsql
@@ -194,10 +198,12 @@ begin
   ), cells as materialized (${cellsOf('ended')}
   ), rolled_days as (
     ${ROLL_DAYS}
-  ), rolled_daily_totals as (
-    ${ROLL_DAILY_TOTALS}
   ), rolled_hours as (
     ${ROLL_HOURS}
+  ), reopened as (
+    update usage_closings c set closing_until = least(c.closing_until, t.day), closed_until = least(c.closed_until, t.day)
+    from (select account_id, min(day) as day from cells group by 1) t
+    where c.account_id = t.account_id and t.day < c.closing_until
   )
   select c.ordinality, case when c.charged_before_nano is null then 'settled' else 'settled_before' end,
     coalesce(c.charged_before_nano, c.charge_nano), c.balance_after_nano::bigint
@@ -218,7 +224,6 @@ const BACK_FILL = [
   from (select account_id, day, key_id, sku, type, currency, sum(line_requests) as line_requests from cells group by 1, 2, 3, 4, 5, 6) t
   where (d.account_id, d.day, d.key_id, d.sku, d.line_type, d.currency)
     = (t.account_id, t.day, t.key_id, t.sku, t.type, t.currency)`,
-  `with cells as (${cellsOf('usage_events')}) ${ROLL_DAILY_TOTALS}`,
   `with cells as (${cellsOf('usage_events')}) ${ROLL_HOURS}`,
 ]
 

@@ -1,16 +1,5 @@
-/** Hours of the roll-ups and the part of each before its minute 15, 30 and 45; partitioned by month. */
-export interface UsageHourlyTable {
-  account_id: string
-  /** By what was called, by who called, or by both and the kind of line. */
-  grain: 'model' | 'key' | 'all'
-  hour: Date
-  key_id: string
-  sku: string
-  line_type: string
-  unit_type: string
-  currency: 'usd' | 'diem'
-  model_name: string
-  model_type: string | null
+/** What an hour came to, and the part of it before its minutes 15, 30 and 45. */
+export interface HourMeasures {
   requests: bigint
   line_requests: bigint
   /** numeric: decimal text. */
@@ -28,4 +17,17 @@ export interface UsageHourlyTable {
   amount_nano_15: bigint
   amount_nano_30: bigint
   amount_nano_45: bigint
+}
+
+/** Roll-up per hour, key, model and kind of line, written with each settlement; partitioned by month. */
+export interface UsageHourlyTable extends HourMeasures {
+  account_id: string
+  hour: Date
+  /** All zeros stands for usage without a key. */
+  key_id: string
+  sku: string
+  line_type: string
+  currency: 'usd' | 'diem'
+  model_type: string | null
+  unit_type: string
 }

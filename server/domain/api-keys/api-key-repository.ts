@@ -3,7 +3,10 @@ import type { Database } from '../../db/schema.ts'
 import type { ApiKeyRow } from '../../db/tables/api-keys-table.ts'
 import type { KeySpendRow } from '../../db/tables/key-spend-table.ts'
 import type { AccountTier } from '../auth/caller.ts'
+import { addDays } from '../clock.ts'
 import type { CallerLimitOverrides } from '../rate-limits/limit-overrides.ts'
+import { allDays, readAccountDays } from '../usage/usage-days-repository.ts'
+import type { UsageRange } from '../usage/usage-range.ts'
 import type { ApiKey } from './api-key.ts'
 import type { ApiKeyDraft } from './api-key-issuer.ts'
 import type { UpdateApiKeyInput } from './inputs.ts'
@@ -154,29 +157,16 @@ export class ApiKeyRepository {
       where k.account_id = u.account_id and k.key_id = u.key_id`.execute(this.#db)
   }
 
-  /** What each key spent and holds, and what it was charged since `fromDay` (inclusive), from the daily roll-up. */
-  listSpend(accountId: string, keyIds: readonly string[], fromDay: string): Promise<KeySpend[]> {
-    return this.#db
-      .selectFrom('key_spend')
-      .leftJoin(
-        (totals) =>
-          totals
-            .selectFrom('usage_daily_totals')
-            .select(['key_id', 'currency', sql<string>`sum(amount_nano)::text`.as('recent_nano')])
-            .where('account_id', '=', accountId)
-            .where('grain', '=', 'key')
-            .where('day', '>=', fromDay)
-            .where('key_id', 'in', keyIds)
-            .groupBy(['key_id', 'currency'])
-            .as('recent'),
-        (join) =>
-          join.onRef('recent.key_id', '=', 'key_spend.key_id').onRef('recent.currency', '=', 'key_spend.currency'),
-      )
-      .selectAll('key_spend')
-      .select('recent_nano')
-      .where('account_id', '=', accountId)
-      .where('key_spend.key_id', 'in', keyIds)
-      .execute()
+  /** What each key spent and holds, and what it was charged on the days of `recent`, from the daily roll-ups. */
+  async listSpend(accountId: string, keyIds: readonly string[], recent: UsageRange): Promise<KeySpend[]> {
+    const account = await readAccountDays(this.#db, accountId)
+    const { rows } = await sql<KeySpend>`
+      select s.*, recent_nano from key_spend s left join (
+        select key_id, currency, sum(amount_nano)::text as recent_nano
+        from (${allDays(account, 'key', [recent.from, addDays(recent.to, 1)])}) d where key_id in (${sql.join(keyIds)}) group by 1, 2
+      ) recent using (key_id, currency)
+      where s.account_id = ${accountId} and s.key_id in (${sql.join(keyIds)})`.execute(this.#db)
+    return rows
   }
 }
 

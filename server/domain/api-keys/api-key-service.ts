@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { accountMissing } from '../accounts/account.ts'
 import type { Caller, RequestContext } from '../auth/caller.ts'
-import { addDays, type Clock, utcDay } from '../clock.ts'
+import { type Clock, utcDay } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
+import { lastDays } from '../usage/usage-range.ts'
 import { isUuid } from '../uuid.ts'
 import { invalidField } from '../validation.ts'
 import type { ApiKey } from './api-key.ts'
@@ -121,9 +122,8 @@ export class ApiKeyService {
   async usageOf(accountId: string, keys: readonly ApiKey[]): Promise<Map<string, ApiKeyUsage>> {
     if (keys.length === 0) return new Map()
     const now = this.#deps.clock.now()
-    const firstDay = addDays(utcDay(now), 1 - TRAILING_DAYS)
     const keyIds = keys.map((key) => key.id)
-    const spend = await this.#deps.repository.listSpend(accountId, keyIds, firstDay)
+    const spend = await this.#deps.repository.listSpend(accountId, keyIds, lastDays(TRAILING_DAYS, utcDay(now)))
     const usage = new Map(keys.map((key) => [key.id, structuredClone(NO_USAGE)]))
     const periods = new Map(keys.map((key) => [key.id, key.limitPeriod]))
     for (const row of spend) {

@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import { FIRST_MONDAY, SPANS, type SpanDays, type UsageGrain } from '../usage/usage-roll-ups.ts'
 
 export interface VerificationCheck {
   id: string
@@ -43,19 +44,60 @@ const spentWithin = (period: 'day' | 'month') => {
       where ${spent} <> coalesce(d.total, 0)`
 }
 
-/** Sums of one grain of a roll-up, named by `place`, beside those of the days they are made of. */
-const rolledUp = (place: string, grain: RawBuilder<unknown>, days: RawBuilder<unknown>) =>
-  sql`select ${sql.lit(place)} || coalesce(d.account_id, r.account_id) || ' ' || coalesce(d.currency, r.currency) as place
-    from (select account_id, currency, sum(amount_nano) as amount, sum(units) as units,
-      sum(requests) as requests, sum(line_requests) as lines
-      from usage_daily ${days} group by 1, 2) d
-    full join (select account_id, currency, sum(amount_nano) as amount, sum(units) as units,
-      sum(requests) as requests, sum(line_requests) as lines
-      from ${grain} group by 1, 2) r using (account_id, currency)
-    where (d.amount, d.units, d.requests, d.lines) is distinct from (r.amount, r.units, r.requests, r.lines)`
+/** Rows of roll-ups with an account, a currency and the day on which begins what they are of. */
+interface RolledUp {
+  place: string
+  /** Closed sums, or what hours come to. */
+  sums: RawBuilder<unknown>
+  /** What they are made of. */
+  parts: RawBuilder<unknown>
+}
 
+/** Where sums are not those of their parts, in each account, currency and day. */
+const rolledUp = ({ place, sums, parts }: RolledUp) => {
+  const total = (rows: RawBuilder<unknown>) => sql`(
+    select account_id, currency, day, sum(amount_nano) as amount, sum(units) as units,
+      sum(requests) as requests, sum(line_requests) as lines
+    from (${rows}) r group by 1, 2, 3)`
+  return sql`select ${sql.lit(place)} || ' ' || account_id || ' ' || currency || ' ' || day as place
+    from ${total(sums)} s full join ${total(parts)} p using (account_id, currency, day)
+    where (s.amount, s.units, s.requests, s.lines) is distinct from (p.amount, p.units, p.requests, p.lines)`
+}
+
+const SUMMED = sql`account_id, currency, amount_nano, units, requests, line_requests`
+const DAY_OF_HOUR = sql`(hour at time zone 'UTC')::date`
 /** The first day whose hours are kept; they are dropped by months. */
 const FIRST_DAY_OF_HOURS = sql`(select (min(hour) at time zone 'UTC')::date from usage_hourly)`
+const CLOSED_HOURS = sql`usage_closings using (account_id) where ${DAY_OF_HOUR} < closed_until and ${DAY_OF_HOUR} >= ${FIRST_DAY_OF_HOURS}`
+
+/** Closed spans of one length; whoever reads sums reads no others. */
+const spansOf = (length: SpanDays, grain: UsageGrain): RolledUp => {
+  const starts = sql`day - (day - ${sql.lit(FIRST_MONDAY)}::date) % ${sql.lit(length)}`
+  return {
+    place: `${length} days by ${grain}`,
+    sums: sql`select starts as day, ${SUMMED} from usage_daily_totals join usage_closings using (account_id)
+      where starts <= closed_until - days and grain = ${sql.lit(grain)} and days = ${sql.lit(length)}`,
+    parts: sql`select ${starts} as day, ${SUMMED} from usage_daily join usage_closings using (account_id)
+      where ${starts} <= closed_until - ${sql.lit(length)}`,
+  }
+}
+
+const GRAINS: readonly UsageGrain[] = ['line', 'model', 'key', 'total']
+
+const ROLLED_UP: readonly RolledUp[] = [
+  {
+    place: 'hours',
+    sums: sql`select ${DAY_OF_HOUR} as day, ${SUMMED} from usage_hourly`,
+    parts: sql`select day, ${SUMMED} from usage_daily where day >= ${FIRST_DAY_OF_HOURS}`,
+  },
+  ...SPANS.flatMap((length) => GRAINS.map((grain) => spansOf(length, grain))),
+  ...SPANS.filter((length) => length > 1).map((length) => spansOf(length, 'all')),
+  ...['model', 'key', 'total'].map((grain) => ({
+    place: `hours by ${grain}`,
+    sums: sql`select ${DAY_OF_HOUR} as day, ${SUMMED} from usage_hourly_totals join ${CLOSED_HOURS} and grain = ${sql.lit(grain)}`,
+    parts: sql`select ${DAY_OF_HOUR} as day, ${SUMMED} from usage_hourly join ${CLOSED_HOURS}`,
+  })),
+]
 
 /** Invariants of the money path. I8, real-time order, needs a client's history and is proven by tests. */
 const INVARIANTS: readonly Invariant[] = [
@@ -160,21 +202,8 @@ const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I12',
-    description: 'sums of usage by model, by key and by hour are those of its days',
-    violations: sql.join(
-      [
-        rolledUp('model ', sql`usage_daily_totals where grain = 'model'`, sql``),
-        rolledUp('key ', sql`usage_daily_totals where grain = 'key'`, sql``),
-        ...['model', 'key', 'all'].map((grain) =>
-          rolledUp(
-            `hours of ${grain} `,
-            sql`usage_hourly where grain = ${sql.lit(grain)}`,
-            sql`where day >= ${FIRST_DAY_OF_HOURS}`,
-          ),
-        ),
-      ],
-      sql` union all `,
-    ),
+    description: 'hours add up to their days, and sums of closed days and hours are those of what they are made of',
+    violations: sql.join(ROLLED_UP.map(rolledUp), sql` union all `),
   },
 ]
 

@@ -3,12 +3,8 @@ import { type Clock, utcDay } from '../clock.ts'
 import { chartNames, modelChartName } from './chart-names.ts'
 import type { UsageAnalyticsQuery } from './inputs.ts'
 import type { UsageAnalytics, UsageChartDay, UsageOfKey, UsageOfModel } from './usage-analytics.ts'
-import {
-  type AnalyticsSums,
-  keyIdOrNull,
-  type ModelLineSums,
-  type UsageAnalyticsRepository,
-} from './usage-analytics-repository.ts'
+import type { AnalyticsSums, ModelLineSums, UsageAnalyticsRepository } from './usage-analytics-repository.ts'
+import { keyIdOrNull } from './usage-days-repository.ts'
 import { daysOf, lastDays, toUsageRange, type UsageRange } from './usage-range.ts'
 
 const TOP_MAX = 8

@@ -3,7 +3,7 @@ import type { Database } from '../../db/schema.ts'
 import { isLockTimeout } from '../database-failure.ts'
 
 /** A partitioned table of usage: what its partitions are called, and by which column they are split. */
-export type UsagePartitions = 'usage_events' | 'usage_hourly'
+export type UsagePartitions = 'usage_events' | 'usage_hourly' | 'usage_hourly_totals'
 
 /** What the partition of `key` holds, from one day until before another, `YYYY-MM-DD`. */
 export interface PartitionSpan {
@@ -19,10 +19,11 @@ const LOCK_NUMBER = 7_238_001
 const LOCK_TIMEOUT_MS = 500
 const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
-const DAYS = { usage_events: sql`day`, usage_hourly: sql`(hour at time zone 'UTC')::date` }
-const COLUMNS = { usage_events: sql.ref('day'), usage_hourly: sql.ref('hour') }
-/** Hours are updated again and again, so their pages keep room for it; an event is written once. */
-const STORAGE = { usage_events: sql``, usage_hourly: sql`with (fillfactor = 70)` }
+const DAY_OF_HOUR = sql`(hour at time zone 'UTC')::date`
+const DAYS = { usage_events: sql`day`, usage_hourly: DAY_OF_HOUR, usage_hourly_totals: DAY_OF_HOUR }
+const COLUMNS = { usage_events: sql.ref('day'), usage_hourly: sql.ref('hour'), usage_hourly_totals: sql.ref('hour') }
+/** Hours are updated again and again, so their pages keep room for it; all else is written once. */
+const STORAGE = { usage_events: sql``, usage_hourly: sql`with (fillfactor = 70)`, usage_hourly_totals: sql`` }
 
 const ADD_EXPIRED = sql`insert into usage_expired as x (account_id, key_id, currency, charge_nano)
   select account_id, coalesce(key_id, ${sql.lit(NO_KEY)}), currency, sum(charge_nano) from expired group by 1, 2, 3
@@ -87,12 +88,11 @@ export class UsagePartitionRepository {
     const day = rows[0]?.day ?? null
     if (day === null || day >= beforeDay) return false
     const doomed = sql`delete from ${partition} where ${DAYS[table]} = ${day}`
-    if (table === 'usage_hourly') await doomed.execute(this.#db)
-    else {
+    if (table === 'usage_events') {
       await sql`with expired as (${doomed} returning account_id, key_id, currency, charge_nano) ${ADD_EXPIRED}`.execute(
         this.#db,
       )
-    }
+    } else await doomed.execute(this.#db)
     return true
   }
 

@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { isTimeUnit } from './inputs.ts'
 import { RPC_SKU_PREFIX, type UsageCube, type UsageDimension, type UsageMeasures, type UsageRow } from './usage.ts'
+import { type AccountDays, readAccountDays } from './usage-days-repository.ts'
 import { usageLines, type UsageSelection } from './usage-lines-repository.ts'
 
 /** Sums of bigint and counts of rows come as numeric, decimal text on both engines. */
@@ -64,7 +65,8 @@ export class UsageRepository {
 
   /** Rows and totals in one statement, so that they are of one moment. */
   async cube(accountId: string, selection: UsageSelection): Promise<Pick<UsageCube, 'rows' | 'totals' | 'truncated'>> {
-    const { rows } = await cubeQuery(accountId, selection).execute(this.#db)
+    const account = await readAccountDays(this.#db, accountId)
+    const { rows } = await cubeQuery(account, selection).execute(this.#db)
     const [first] = rows
     return {
       rows: rows.map((row) => toUsageRow(row, selection)),
@@ -79,7 +81,7 @@ export class UsageRepository {
   }
 }
 
-function cubeQuery(accountId: string, selection: UsageSelection): RawBuilder<SelectedRow> {
+function cubeQuery(account: AccountDays, selection: UsageSelection): RawBuilder<SelectedRow> {
   const { dimensions, order, rowsMax } = selection
   const named = dimensions.map((dimension) => sql`${EXPRESSIONS[dimension]} as ${sql.ref(COLUMNS[dimension])}`)
   const columns = dimensions.map((dimension) => sql.ref(COLUMNS[dimension]))
@@ -89,7 +91,7 @@ function cubeQuery(accountId: string, selection: UsageSelection): RawBuilder<Sel
   const ofRow = dimensions.includes('method') || selection.filter.methods != null ? sql`line_requests` : sql`requests`
   const ofTotals = selection.filter.methods == null ? sql`requests` : sql`line_requests`
   return sql<SelectedRow>`
-    with line as (${usageLines(accountId, selection)}), cell as (
+    with line as (${usageLines(account, selection)}), cell as (
       select ${sql.join([
         ...named,
         sql`unit_type as unit`,

@@ -1,6 +1,8 @@
 import { addDays, type Clock, utcDay } from '../clock.ts'
 import type { PartitionSpan, UsagePartitionRepository, UsagePartitions } from './usage-partition-repository.ts'
 
+/** What is kept by the hour. Sums go after what they are made of, so that none stands without it in between. */
+const HOURS = ['usage_hourly', 'usage_hourly_totals'] as const
 /** Days ahead that have a partition of their own; what falls outside them goes to the default one. */
 const DAYS_AHEAD = 2
 
@@ -25,7 +27,7 @@ export class UsageRetention {
     const days = Array.from({ length: DAYS_AHEAD + 1 }, (_, ahead) => daySpan(addDays(today, ahead)))
     const month = monthSpan(today)
     await this.#ensure('usage_events', days)
-    await this.#ensure('usage_hourly', [month, monthSpan(month.until)])
+    for (const table of HOURS) await this.#ensure(table, [month, monthSpan(month.until)])
   }
 
   /** Prepares, then drops what is older than its retention. */
@@ -35,7 +37,7 @@ export class UsageRetention {
     const today = utcDay(clock.now())
     await this.#expire('usage_events', addDays(today, -eventRetentionDays))
     // Whole months only, so that the first hours that are kept are those of a whole day.
-    await this.#expire('usage_hourly', monthSpan(addDays(today, -hourlyRetentionDays)).from)
+    for (const table of HOURS) await this.#expire(table, monthSpan(addDays(today, -hourlyRetentionDays)).from)
   }
 
   async #ensure(table: UsagePartitions, spans: readonly PartitionSpan[]): Promise<void> {

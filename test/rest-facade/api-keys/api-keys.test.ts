@@ -254,9 +254,9 @@ async function spend({ keyId, amount }: { keyId: string; amount: bigint }): Prom
   const day = keys.clock.now().toISOString().slice(0, 10)
   const { accountId } = account
   const common = { account_id: accountId, key_id: keyId, currency: 'usd', day } as const
-  const names = { grain: 'key', sku: '', line_type: '', model_name: '', model_type: null, unit_type: 'tokens' } as const
+  const names = { sku: '', line_type: '', model_name: '', model_type: null, unit_type: 'tokens' } as const
   await keys.db
-    .insertInto('usage_daily_totals')
+    .insertInto('usage_daily')
     .values({ ...common, ...names, requests: 1n, line_requests: 1n, units: '1', amount_nano: amount })
     .execute()
   const counters = { held_nano: 0n, day_nano: amount, month_nano: amount, lifetime_nano: amount }

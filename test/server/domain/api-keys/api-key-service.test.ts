@@ -276,10 +276,9 @@ async function fillTo(accountId: string, count: number): Promise<void> {
 async function addUsage(usage: { accountId: string; keyId: string; day: string; amount: bigint }): Promise<void> {
   const { accountId, keyId, day, amount } = usage
   await keys.db
-    .insertInto('usage_daily_totals')
+    .insertInto('usage_daily')
     .values({
       account_id: accountId,
-      grain: 'key',
       day,
       key_id: keyId,
       sku: '',

@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createIdSource } from '../../../../server/domain/ids.ts'
 import { PaymentRepository } from '../../../../server/domain/payments/payment-repository.ts'
+import { UsageClosing } from '../../../../server/domain/usage/usage-closing.ts'
+import { UsageClosingRepository } from '../../../../server/domain/usage/usage-closing-repository.ts'
 import { WalletLinkRepository } from '../../../../server/domain/wallets/wallet-link-repository.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
@@ -19,8 +21,10 @@ const TABLES = [
   'usage_events',
   'usage_expired',
   'usage_daily',
+  'usage_closings',
   'usage_daily_totals',
   'usage_hourly',
+  'usage_hourly_totals',
   'payments',
 ]
 
@@ -73,16 +77,18 @@ async function payAndLink(accountId: string): Promise<void> {
   await links.link({ wallet: WALLET, accountId, now, walletsMax: 20, newId: () => ids.uuid() })
 }
 
-/** Two days of charges in both currencies, one hold that stays open, and whatever else the ledger knows. */
+/** Days of charges in both currencies, all but the last closed, one hold that stays open, and whatever else the ledger knows. */
 async function fillLedger(): Promise<void> {
   const clock = createFakeClock('2026-02-27T12:00:00.000Z')
   money = createMoneyHarness(database.db, clock)
   await money.sweeper.start()
+  const closing = new UsageClosing({ closings: new UsageClosingRepository(database.db), clock })
   const caller = await money.addCaller({ usdNano: 10n * USD })
   const staked = await money.addCaller({ usdNano: USD, stakeNano: 2n * USD })
   await money.ledger.grant({ accountId: caller.accountId, amountNanoUsd: USD, reason: 'test', reference: 'gift' })
   for (const payer of [caller, staked]) {
     for (const charge of [100n, 250n]) {
+      await closing.closeDays()
       await (await money.open(payer, USD)).settle(usageOf(charge))
       clock.advance(DAY_MS)
     }
@@ -204,13 +210,20 @@ const CORRUPTIONS: [invariant: string, what: string, statement: string][] = [
   ],
   ['I12', 'amounts by model', `update usage_daily_totals set amount_nano = amount_nano + 1 where grain = 'model'`],
   ['I12', 'requests by key', `update usage_daily_totals set requests = requests + 1 where grain = 'key'`],
-  ['I12', 'units by hour', `update usage_hourly set units = units + 1 where grain = 'all'`],
+  ['I12', 'a closed day that is gone', `delete from usage_daily_totals where grain = 'line'`],
+  ['I12', 'units by hour', `update usage_hourly set units = units + 1`],
+  ['I12', 'an hour that is gone', `delete from usage_hourly where hour = (select max(hour) from usage_hourly)`],
+  ['I12', 'an hour by key that is gone', `delete from usage_hourly_totals where grain = 'key'`],
   [
     'I12',
-    'an hour by key that is gone',
-    `delete from usage_hourly where grain = 'key' and hour = (select max(hour) from usage_hourly)`,
+    'lines by hour and model',
+    `update usage_hourly_totals set line_requests = line_requests - 1 where grain = 'model'`,
   ],
-  ['I12', 'lines by hour and model', `update usage_hourly set line_requests = line_requests - 1 where grain = 'model'`],
+  [
+    'I12',
+    'a day that counts as closed',
+    `update usage_closings set closing_until = closing_until + 1, closed_until = closed_until + 1`,
+  ],
 ]
 
 describe('verify', () => {

@@ -1,6 +1,11 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { UsagePartitionRepository } from '../../../../server/domain/usage/usage-partition-repository.ts'
+import { UsageClosing } from '../../../../server/domain/usage/usage-closing.ts'
+import { UsageClosingRepository } from '../../../../server/domain/usage/usage-closing-repository.ts'
+import {
+  UsagePartitionRepository,
+  type UsagePartitions,
+} from '../../../../server/domain/usage/usage-partition-repository.ts'
 import { UsageRetention } from '../../../../server/domain/usage/usage-retention.ts'
 import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
@@ -12,12 +17,13 @@ function setUp(database: TestDatabase, now: string) {
   const clock = createFakeClock(now)
   const retention = new UsageRetention({ partitions: new UsagePartitionRepository(database.db), clock, ...DAYS })
   const money = createMoneyHarness(database.db, clock)
-  const placesOf = async (table: 'usage_events' | 'usage_hourly') => {
+  const closing = new UsageClosing({ closings: new UsageClosingRepository(database.db), clock })
+  const placesOf = async (table: UsagePartitions) => {
     const { rows } = await sql<{ place: string }>`
       select distinct tableoid::regclass::text as place from ${sql.table(table)} order by 1`.execute(database.db)
     return rows.map(({ place }) => place)
   }
-  return { clock, retention, money, placesOf }
+  return { clock, retention, closing, money, placesOf }
 }
 
 describe.each(DATABASE_ENGINES.filter(hasEngine))('the retention of usage on %s', (engine) => {
@@ -46,7 +52,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the retention of usage on %s'
 
   test('drops what is older than it is kept, and events, sums and ledger still add up', async () => {
     await using database = await createTestDatabase(engine)
-    const { clock, retention, money, placesOf } = setUp(database, '2026-01-30T12:00:00.000Z')
+    const { clock, retention, closing, money, placesOf } = setUp(database, '2026-01-30T12:00:00.000Z')
     const caller = await money.addCaller({ usdNano: 1_000n, stakeNano: 5n })
     const settle = async (chargeNano: bigint) => (await money.open(caller, chargeNano)).settle(usageOf(chargeNano))
     // In the default partitions, as usage from before there were any.
@@ -55,25 +61,40 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the retention of usage on %s'
     for (const now of ['2026-02-01T12:00:00.000Z', '2026-02-02T12:00:00.000Z', '2026-03-04T12:00:00.000Z']) {
       clock.set(now)
       await retention.maintain()
+      await closing.closeDays()
       await settle(100n)
     }
     const keptOf = async () => ({
       events: await placesOf('usage_events'),
       hours: await placesOf('usage_hourly'),
+      sumsOfHours: await placesOf('usage_hourly_totals'),
       days: (await sql`select distinct day from usage_daily`.execute(database.db)).rows.length,
     })
     expect(await keptOf()).toMatchObject({
       events: ['usage_events_20260202', 'usage_events_20260304'],
       hours: ['usage_hourly_202602', 'usage_hourly_202603', 'usage_hourly_default'],
+      sumsOfHours: ['usage_hourly_totals_202602', 'usage_hourly_totals_default'],
     })
     clock.set('2026-03-05T12:00:00.000Z')
     await retention.maintain()
     clock.set('2026-05-12T12:00:00.000Z')
     await retention.maintain()
-    expect(await keptOf()).toEqual({ events: [], hours: ['usage_hourly_202602', 'usage_hourly_202603'], days: 4 })
+    await closing.closeDays()
+    expect(await keptOf()).toEqual({
+      events: [],
+      hours: ['usage_hourly_202602', 'usage_hourly_202603'],
+      sumsOfHours: ['usage_hourly_totals_202602', 'usage_hourly_totals_202603'],
+      days: 4,
+    })
+    expect((await money.ledger.verify()).checks.filter(({ ok }) => !ok)).toEqual([])
     clock.set('2026-06-10T12:00:00.000Z')
     await Promise.all([retention.maintain(), retention.maintain()])
-    expect(await keptOf()).toEqual({ events: [], hours: ['usage_hourly_202603'], days: 4 })
+    expect(await keptOf()).toEqual({
+      events: [],
+      hours: ['usage_hourly_202603'],
+      sumsOfHours: ['usage_hourly_totals_202603'],
+      days: 4,
+    })
     await settle(1n)
     expect((await money.ledger.verify()).checks.filter(({ ok }) => !ok)).toEqual([])
     const { rows } = await sql<{ amount: string }>`select sum(charge_nano)::text as amount from usage_expired`.execute(

@@ -8,6 +8,8 @@ import { UsageQuery } from '../../../../server/domain/usage/inputs.ts'
 import { USAGE_TIME_UNITS } from '../../../../server/domain/usage/usage.ts'
 import { UsageAnalyticsRepository } from '../../../../server/domain/usage/usage-analytics-repository.ts'
 import { UsageAnalyticsService } from '../../../../server/domain/usage/usage-analytics-service.ts'
+import { UsageClosing } from '../../../../server/domain/usage/usage-closing.ts'
+import { UsageClosingRepository } from '../../../../server/domain/usage/usage-closing-repository.ts'
 import type { UsageHistoryEntry } from '../../../../server/domain/usage/usage-history.ts'
 import { UsageHistoryRepository } from '../../../../server/domain/usage/usage-history-repository.ts'
 import { UsageHistoryService } from '../../../../server/domain/usage/usage-history-service.ts'
@@ -24,7 +26,7 @@ const QUESTIONS = 25
 const MINUTE_MS = 60_000
 /** A Friday before changes of the clock in Europe, Australia and none elsewhere. */
 const START = '2026-03-27T20:00:00.000Z'
-const RANGE = { from: '2026-03-20', to: '2026-04-20' }
+const RANGE = { from: '2026-03-20', to: '2026-06-10' }
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -40,6 +42,12 @@ const GENEROUS_NANO = 1_000_000_000_000n
 const Charge = fc.record({
   minutesLater: fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 60, max: 1_200 })),
   caller: fc.integer({ min: 0, max: 3 }),
+  /** How long it takes: some end long after their day was closed. */
+  minutesOfWork: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(1) },
+    { weight: 1, arbitrary: fc.integer({ min: 60, max: 2_000 }) },
+  ),
+  closesDays: fc.constantFrom('never', 'while it runs', 'afterwards'),
   service: fc.constantFrom('chat', 'cheap chat', 'image', 'base-mainnet', 'solana-mainnet'),
   lines: fc.array(
     fc.record({ units: fc.integer({ min: 1, max: 900 }), nanoUsd: fc.bigInt({ min: 0n, max: 40_000_000n }) }),
@@ -74,6 +82,7 @@ function toUsage({ service, lines }: Charge) {
 async function settleAll(database: TestDatabase, charges: readonly Charge[]) {
   const clock = createFakeClock(START)
   const money = createMoneyHarness(database.db, clock)
+  const closing = new UsageClosing({ closings: new UsageClosingRepository(database.db), clock })
   await money.sweeper.start()
   const first = await money.addCaller({ usdNano: GENEROUS_NANO, stakeNano: 100_000_000n }, { period: 'LIFETIME' })
   const { accountId } = first
@@ -88,8 +97,10 @@ async function settleAll(database: TestDatabase, charges: readonly Charge[]) {
     const usage = toUsage(charge)
     const price = usage.lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
     const request = await money.open(caller, price + 1n)
-    clock.advance(40_000)
+    clock.advance(charge.minutesOfWork * MINUTE_MS)
+    if (charge.closesDays === 'while it runs') await closing.closeDays()
     await request.settle(usage)
+    if (charge.closesDays === 'afterwards') await closing.closeDays()
     await (await money.open(stranger, price + 1n)).settle(usage)
     const { admittedAt, currency } = request.hold
     settled.push({ at: admittedAt, keyId: caller.keyId, currency, chargedNanoUsd: price, usage })
@@ -143,7 +154,7 @@ async function ledgerOf(money: MoneyHarness, accountId: string) {
 }
 
 describe.each(DATABASE_ENGINES.filter(hasEngine))('sums of usage on %s', (engine) => {
-  test('equal the ledger to the nano, in every zone, unit of time and split', async () => {
+  test('equal the ledger to the nano, in every zone, unit of time and split, closed or open or opened again', async () => {
     await using database = await createTestDatabase(engine)
     const { db } = database
     await fc.assert(
