@@ -30,15 +30,6 @@ export const UpdateApiKeyArguments = UpdateApiKeyInput.extend({
   expiresAt: z.date().nullable().optional(),
 })
 
-/** Seconds that an old key goes on working beside its successor: 0 to 7 days. */
-export const RotateApiKeyArguments = z.strictObject({
-  id: z.string(),
-  graceSeconds: z
-    .int()
-    .min(0)
-    .max(7 * 86_400),
-})
-
 export const ApiKeyLimitsInput = builder.inputType('ApiKeyLimitsInput', {
   description: 'What a key may spend in one limit period. Null is no limit, zero blocks the currency.',
   fields: (t) => ({

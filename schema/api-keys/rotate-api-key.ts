@@ -1,12 +1,12 @@
+import { RotateApiKeyInput } from '../../server/domain/api-keys/inputs.ts'
 import { parseInput } from '../../server/domain/validation.ts'
 import { builder } from '../builder.ts'
 import { toRequestContext } from '../context.ts'
 import { InvalidInput, LimitReached, withExpectedFailures } from '../failures.ts'
 import { ApiKeyObject } from './api-key.ts'
-import { RotateApiKeyArguments } from './inputs.ts'
 import { issuedApiKeyType } from './issued-api-key.ts'
 
-const RotateApiKeyInput = builder.inputType('RotateApiKeyInput', {
+const RotateApiKeyInputType = builder.inputType('RotateApiKeyInput', {
   description: 'The key to replace.',
   fields: (t) => ({
     id: t.globalID({ required: true, for: [ApiKeyObject], description: '`ApiKey.id` of the key.' }),
@@ -23,15 +23,15 @@ builder.mutationField('rotateApiKey', (t) =>
     type: issuedApiKeyType('RotateApiKeySuccess', 'The key was replaced.'),
     description: 'Replaces an active API key by a new one with the same settings. Counts as a creation.',
     authScopes: { admin: true },
-    args: { input: t.arg({ type: RotateApiKeyInput, required: true, description: 'The key to replace.' }) },
+    args: { input: t.arg({ type: RotateApiKeyInputType, required: true, description: 'The key to replace.' }) },
     errors: {
       types: [InvalidInput, LimitReached],
       union: { name: 'RotateApiKeyPayload', description: 'The new key, or why there is none.' },
     },
     resolve: (_root, { input }, context) =>
       withExpectedFailures(() => {
-        const { id, graceSeconds } = parseInput(RotateApiKeyArguments, { ...input, id: input.id.id })
-        return context.services.apiKeys.rotate(toRequestContext(context), id, graceSeconds)
+        const rotation = parseInput(RotateApiKeyInput, { ...input, id: input.id.id })
+        return context.services.apiKeys.rotate(toRequestContext(context), rotation)
       }),
   }),
 )

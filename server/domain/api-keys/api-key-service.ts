@@ -12,12 +12,11 @@ import { invalidField } from '../validation.ts'
 import type { ApiKey } from './api-key.ts'
 import type { ApiKeyIssuer, ApiKeySettings, IssuedApiKey } from './api-key-issuer.ts'
 import type { ApiKeyRepository, InsertOutcome } from './api-key-repository.ts'
-import type { CreateApiKeyInput, UpdateApiKeyInput } from './inputs.ts'
+import type { CreateApiKeyInput, RotateApiKeyInput, UpdateApiKeyInput } from './inputs.ts'
 import type { KeyEvents } from './key-events.ts'
 import { type ApiKeyUsage, NO_USAGE, periodSpentNano } from './key-spend.ts'
 
 const TRAILING_DAYS = 7
-const ROTATION_GRACE_SECONDS_MAX = 7 * 86_400
 
 export interface ApiKeyWithUsage extends ApiKey {
   usage: ApiKeyUsage
@@ -62,13 +61,10 @@ export class ApiKeyService {
   }
 
   /**
-   * Issues a new secret with the settings of an active key, as a key of its own. The old one stops after `graceSeconds`
-   * (0 to 7 days), at once when 0. Counts as a creation; fails as `create` and `update` do.
+   * Issues a new secret with the settings of an active key, as a key of its own. The old one stops after `graceSeconds`,
+   * at once when 0. Counts as a creation; fails as `create` and `update` do.
    */
-  rotate(context: RequestContext, id: string, graceSeconds = 0): Promise<IssuedApiKey> {
-    if (!Number.isInteger(graceSeconds) || graceSeconds < 0 || graceSeconds > ROTATION_GRACE_SECONDS_MAX) {
-      throw invalidField('graceSeconds', `must be a whole number from 0 to ${ROTATION_GRACE_SECONDS_MAX}`)
-    }
+  rotate(context: RequestContext, { id, graceSeconds }: RotateApiKeyInput): Promise<IssuedApiKey> {
     return this.#countedAsCreation(context.caller, () => this.#replace(context.caller.accountId, id, graceSeconds))
   }
 

@@ -5,6 +5,7 @@ import { UsdDecimal } from '../usd-decimal.ts'
 import { API_KEY_TYPES, LIMIT_PERIODS, MODEL_PRIVACY_LEVELS } from './api-key.ts'
 
 const API_KEY_DESCRIPTION_CHARACTERS_MAX = 64
+const ROTATION_GRACE_SECONDS_MAX = 7 * 86_400
 export const CONSUMPTION_LIMIT_USD_MAX = 9_999_999_999
 
 export const ApiKeyDescription = plainText(API_KEY_DESCRIPTION_CHARACTERS_MAX)
@@ -62,6 +63,13 @@ export const UpdateApiKeyInput = z.strictObject({
   expiresAt: ApiKeyExpiry.optional(),
 })
 export type UpdateApiKeyInput = z.output<typeof UpdateApiKeyInput>
+
+/** The old key goes on working for `graceSeconds` beside its successor. */
+export const RotateApiKeyInput = z.strictObject({
+  id: z.string(),
+  graceSeconds: z.int().min(0).max(ROTATION_GRACE_SECONDS_MAX).default(0),
+})
+export type RotateApiKeyInput = z.output<typeof RotateApiKeyInput>
 
 const LimitDecimal = UsdDecimal.pipe(LimitNano).nullable().default(null)
 

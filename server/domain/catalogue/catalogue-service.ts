@@ -174,10 +174,19 @@ export class CatalogueService {
 function checkInstant(effectiveAt: Date | undefined, now: Date): Date {
   if (effectiveAt === undefined) return now
   if (effectiveAt < now) {
-    throw invalidField('effectiveAt', `must not lie in the past (it is ${now.toISOString()}); leave it out for at once`)
+    const [sent, present] = [effectiveAt.toISOString(), now.toISOString()]
+    throw invalidField(
+      'effectiveAt',
+      `is ${sent}, and must not lie in the past (now is ${present}); leave it out for at once`,
+    )
   }
   const latest = new Date(now)
   latest.setUTCFullYear(latest.getUTCFullYear() + YEARS_AHEAD_MAX)
-  if (effectiveAt > latest) throw invalidField('effectiveAt', `must be at most ${YEARS_AHEAD_MAX} years ahead`)
+  if (effectiveAt > latest) {
+    throw invalidField(
+      'effectiveAt',
+      `is ${effectiveAt.toISOString()}, and must be at most ${YEARS_AHEAD_MAX} years ahead`,
+    )
+  }
   return effectiveAt
 }

@@ -21,3 +21,13 @@ export const RequestFilter = z.strictObject({
   outcomes: anyOf(z.enum(USAGE_OUTCOMES)),
 })
 export type RequestFilter = z.output<typeof RequestFilter>
+
+const REQUEST_ID = /^[0-9a-f]{32}$/
+
+/** A request by its id, with dashes or without. */
+export const ReceiptInput = z.object({
+  requestId: z
+    .string()
+    .transform((text) => text.replaceAll('-', '').toLowerCase())
+    .pipe(z.string().regex(REQUEST_ID, { error: 'must be the 32 hexadecimal characters of a response header CF-RAY' })),
+})

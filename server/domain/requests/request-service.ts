@@ -5,8 +5,8 @@ import type { IdempotencyRepository } from '../idempotency/idempotency-repositor
 import { dashed, idTimeMs, leastIdAt } from '../ids.ts'
 import { CursorDay, CursorNumber, decodeCursor, encodeCursor, type Page, type PageRequest } from '../page.ts'
 import { isUuid } from '../uuid.ts'
-import { invalidField } from '../validation.ts'
-import type { RequestFilter } from './inputs.ts'
+import { invalidField, parseInput } from '../validation.ts'
+import { ReceiptInput, type RequestFilter } from './inputs.ts'
 import type { RequestFeed } from './request-feed.ts'
 import type { RequestRecord, SettledRequests } from './request-record.ts'
 import type { LogPlace, LogScan, RequestRepository } from './request-repository.ts'
@@ -68,10 +68,7 @@ export class RequestService {
 
   /** Undefined for an id that no request of the account has, or whose request has not ended. Fails with `invalid_request` on text that is no id. */
   async get(accountId: string, requestId: string): Promise<RequestRecord | undefined> {
-    const id = requestId.replaceAll('-', '').toLowerCase()
-    if (!/^[0-9a-f]{32}$/.test(id)) {
-      throw invalidField('requestId', 'must be the 32 hexadecimal characters of a response header CF-RAY')
-    }
+    const { requestId: id } = parseInput(ReceiptInput, { requestId })
     return (await this.find(accountId, [id])).get(id)
   }
 
@@ -121,7 +118,7 @@ export class RequestService {
   /** First and last UTC day of a log. */
   #days({ from, to }: RequestFilter): [string, string] {
     if (from != null && to != null && to <= from) {
-      throw invalidField('to', `must be after from (${from.toISOString()})`)
+      throw invalidField('to', `is ${to.toISOString()}, and must be after from, which is ${from.toISOString()}`)
     }
     const lastDay = utcDay(to ?? this.#deps.clock.now())
     return [from == null ? addDays(lastDay, 1 - LOG_DAYS) : utcDay(from), lastDay]
