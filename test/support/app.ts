@@ -117,7 +117,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const config = createTestConfig(
     {
       providers: [
-        { id: 'main', kind: 'openai', baseUrl: `${provider.url}/v1`, apiKey: 'upstream-secret', timeoutSeconds: 5 },
+        { id: 'main', kind: 'openai', baseUrl: `${provider.url}/v1`, apiKey: 'upstream-secret', timeoutSeconds: 120 },
       ],
       models: testModels(),
       ...options.file,

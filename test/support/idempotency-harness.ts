@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { proxyRpcRoute } from '../../rest-facade/rpc/proxy-rpc.ts'
 import type { Database } from '../../server/db/schema.ts'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
@@ -71,6 +71,9 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
   const services = { rpc, idempotency, ledger: money.ledger, ratePlans, ids: createIdSource(clock), clock, log }
   const rest = await startRestHarness([proxyRpcRoute], { caller, ...services })
   await money.holds.heartbeat(money.processId)
+  // It lives until it is said to have died, however slow the test is.
+  const heartbeat_at = sql<Date>`now() + interval '1 hour'`
+  await db.updateTable('processes').set({ heartbeat_at }).where('process_id', '=', money.processId).execute()
   return {
     money,
     idempotency,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { AbortedError, ConnectionError, RateLimitError, ServerError, TimeoutError } from '../../../client/sdk/index.ts'
 import type { Fault } from '../../support/flaky-proxy.ts'
 import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
@@ -148,29 +148,45 @@ describe('the wait before a retry', () => {
 })
 
 describe('time', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  /** Time passes only once the first request has arrived, however long that takes. */
+  const passSecondsInFlight = async (seconds: number) => {
+    await expect.poll(() => harness.proxy.seen.length).toBe(1)
+    await vi.advanceTimersByTimeAsync(seconds * 1_000)
+  }
+
   test('limits each try, and a keyed call goes on with the next one', async () => {
     harness.proxy.fail({ kind: 'hang' })
-    const { response } = await harness.sluice.chat.completions
-      .create(say('Hello'), { timeoutSeconds: 0.2 })
-      .withResponse()
-    expect(response.retries).toBe(1)
+    const call = harness.sluice.chat.completions.create(say('Hello'), { timeoutSeconds: 60 }).withResponse()
+    await passSecondsInFlight(60)
+    expect((await call).response.retries).toBe(1)
   })
 
   test('limits the whole call with all its retries', async () => {
     harness.proxy.fail({ kind: 'hang' })
-    const error = await errorOf(harness.sluice.models.list({}, { deadlineSeconds: 0.1 }))
-    expect(error).toBeInstanceOf(TimeoutError)
+    const call = errorOf(harness.sluice.models.list({}, { deadlineSeconds: 60 }))
+    await passSecondsInFlight(60)
+    expect(await call).toBeInstanceOf(TimeoutError)
     expect(harness.proxy.seen).toHaveLength(1)
   })
 
   test('limits each wait for more of a stream', async () => {
     const create = { ...say('[[fault:hang-mid-stream]]'), stream: true as const }
-    const stream = await harness.sluice.chat.completions.create(create, { timeoutSeconds: 0.3 })
+    const stream = await harness.sluice.chat.completions.create(create, { timeoutSeconds: 60 })
+    let isOver = false
     const reading = (async () => {
       for await (const _chunk of stream);
-    })()
-    const error = await errorOf(reading)
-    expect(error).toBeInstanceOf(TimeoutError)
+    })().finally(() => (isOver = true))
+    const error = errorOf(reading)
+    // Each chunk begins the time anew.
+    while (!isOver) await vi.advanceTimersByTimeAsync(60_000)
+    expect(await error).toBeInstanceOf(TimeoutError)
   })
 })
 

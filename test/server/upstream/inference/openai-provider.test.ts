@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DomainError } from '../../../../server/domain/errors.ts'
 import type { InferenceProvider } from '../../../../server/domain/inference/provider.ts'
 import { createOpenAiProvider } from '../../../../server/upstream/inference/openai-provider.ts'
@@ -148,21 +148,38 @@ describe('failures', () => {
     expect(error).toMatchObject({ code: 'upstream_failed' })
   })
 
-  test('silence before the head is upstream_timeout', async () => {
-    const impatient = createOpenAiProvider({ id: 'impatient', baseUrl: server.url, timeoutSeconds: 0.1 })
-    await expect(chat('[[fault:hang-before-head]]', { using: impatient })).rejects.toMatchObject({
-      code: 'upstream_timeout',
+  describe('silence', () => {
+    let impatient: InferenceProvider
+    beforeEach(() => {
+      // The provider's time passes only when a test says so, however long the exchange takes.
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      impatient = createOpenAiProvider({ id: 'impatient', baseUrl: server.url, timeoutSeconds: 0.5 })
     })
-    await impatient.close()
-  })
+    afterEach(async () => {
+      vi.useRealTimers()
+      await impatient.close()
+    })
 
-  test('silence in mid-stream is upstream_timeout after what arrived', async () => {
-    const impatient = createOpenAiProvider({ id: 'impatient', baseUrl: server.url, timeoutSeconds: 0.1 })
-    const response = await chat('[[fault:hang-mid-stream]]', { stream: true, using: impatient })
-    const { text, error } = await readUntilError(response.body)
-    expect(text).toBe(streamFrames().slice(0, 4).join(''))
-    expect(error).toMatchObject({ code: 'upstream_timeout' })
-    await impatient.close()
+    test('before the head is upstream_timeout', async () => {
+      const refusal = expect(chat('[[fault:hang-before-head]]', { using: impatient })).rejects.toMatchObject({
+        code: 'upstream_timeout',
+      })
+      while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      await vi.advanceTimersByTimeAsync(500)
+      await refusal
+    })
+
+    test('in mid-stream is upstream_timeout after what arrived', async () => {
+      const response = await chat('[[fault:hang-mid-stream]]', { stream: true, using: impatient })
+      const body = response.body[Symbol.asyncIterator]()
+      const expected = streamFrames().slice(0, 4).join('')
+      let text = ''
+      while (text.length < expected.length) text += Buffer.from((await body.next()).value ?? '').toString()
+      const refusal = expect(body.next()).rejects.toMatchObject({ code: 'upstream_timeout' })
+      await vi.advanceTimersByTimeAsync(500)
+      await refusal
+      expect(text).toBe(expected)
+    })
   })
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { RpcNode } from '../../../../server/domain/rpc/rpc-node.ts'
 import { createRpcNode, createRpcNodes, type RpcNodeOptions } from '../../../../server/upstream/rpc/rpc-node-client.ts'
 import { readText } from '../../../support/drain.ts'
@@ -52,7 +52,13 @@ test('a redirect is an answer, not a journey', async () => {
 test('a node that does not answer in its time is given up', async () => {
   const gate = Promise.withResolvers<void>()
   server.failNext({ kind: 'gate', until: gate.promise })
-  await expect(nodeOf({ timeoutSeconds: 0.2 }).send(BODY, new AbortController().signal)).rejects.toThrow()
+  // Its time passes only when the node has the call, however long that takes.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const refusal = expect(nodeOf({ timeoutSeconds: 0.5 }).send(BODY, new AbortController().signal)).rejects.toThrow()
+  while (server.calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await vi.advanceTimersByTimeAsync(500)
+  await refusal
+  vi.useRealTimers()
   await expect.poll(() => server.calls[0]?.aborted).toBe(true)
   gate.resolve()
 })
