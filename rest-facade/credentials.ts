@@ -56,11 +56,7 @@ async function authenticate(header: string, services: Services, address: string)
     }
     return await services.auth.authenticateKey(secret)
   } catch (error) {
-    // Whoever guesses keys blocks only wrong keys from his address, never the owner of a key behind the same address.
-    if (error instanceof DomainError && error.code === 'unauthenticated') {
-      services.abuseGuard.assertNotBlocked(`ip:${address}`)
-      services.abuseGuard.recordFailure(`ip:${address}`)
-    }
+    services.abuseGuard.blameAddress(address, error)
     throw error
   }
 }

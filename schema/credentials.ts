@@ -30,7 +30,10 @@ export async function authenticate(credential: Credential, services: Services): 
   const { authorization, signIn, remoteAddress } = credential
   if (signIn !== undefined) return signInWallet(signIn, remoteAddress, services)
   if (authorization === undefined) return null
-  const identity = await refusingGuesses(remoteAddress, services, () => identify(readSecret(authorization), services))
+  const identity = await identify(authorization, services).catch((error: unknown) => {
+    services.abuseGuard.blameAddress(remoteAddress, error)
+    throw error
+  })
   services.abuseGuard.assertNotBlocked(identity.subject)
   return identity
 }
@@ -47,7 +50,8 @@ async function signInWallet(payload: string, remoteAddress: string, services: Se
   return { caller, subject: `wallet:${caller.walletAddress}`, check }
 }
 
-async function identify(secret: string, { auth, walletSessions }: Services): Promise<Identity> {
+async function identify(authorization: string, { auth, walletSessions }: Services): Promise<Identity> {
+  const secret = readSecret(authorization)
   if (WalletSessions.looksLikeToken(secret)) {
     const { caller } = await walletSessions.open(secret)
     const check = async (): Promise<Date> => {
@@ -60,23 +64,6 @@ async function identify(secret: string, { auth, walletSessions }: Services): Pro
   const caller = await auth.authenticateKey(secret)
   const check = async (): Promise<Date | null> => (await auth.authenticateKey(secret)).expiresAt
   return { caller, subject: `key:${caller.keyId}`, check }
-}
-
-/** Whoever guesses keys blocks only wrong keys from his address, never the owner of a key behind the same address. */
-async function refusingGuesses<Result>(
-  remoteAddress: string,
-  { abuseGuard }: Services,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await run()
-  } catch (error) {
-    if (error instanceof DomainError && error.code === 'unauthenticated') {
-      abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
-      abuseGuard.recordFailure(`ip:${remoteAddress}`)
-    }
-    throw error
-  }
 }
 
 function readSecret(authorization: string): string {

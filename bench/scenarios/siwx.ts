@@ -103,7 +103,7 @@ function createSignIn(): SignInService {
         walletAddress: address,
       }),
     },
-    abuseGuard: { assertNotBlocked: () => {}, recordFailure: () => {} },
+    abuseGuard: { assertNotBlocked: () => {}, blameAddress: () => {} },
     contractWallets: null,
     clock: systemClock,
   })

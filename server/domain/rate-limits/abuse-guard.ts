@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ACCOUNT_TIERS, type Caller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, type DomainErrorCode } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
 import type { PubSub } from '../pub-sub.ts'
 import type { LimitTable } from './limit-table.ts'
@@ -12,6 +12,9 @@ const CHANNEL = 'failed-requests'
 /** Whoever fails under ever new names pushes out the oldest of them, not the memory of the process. */
 const SUBJECTS_MAX = 10_000
 const ADDRESS_SUBJECT = /^((?:operator-)?ip):(.*:.*)$/
+
+/** What wrong keys, session tokens and signatures are refused with. */
+const WRONG_CREDENTIAL_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 
 /** Failures within one interval are told to the other processes together. */
 const SHARE_AFTER_MS = 20
@@ -97,6 +100,17 @@ export class AbuseGuard {
     if (this.#untold.size >= SUBJECTS_MAX) return
     this.#untold.set(name, { count: (this.#untold.get(name)?.count ?? 0) + 1, source })
     this.#tellTimer ??= setTimeout(() => this.#tell(), SHARE_AFTER_MS).unref()
+  }
+
+  /**
+   * Counts a wrong credential, by what it was refused with, as a failure of the address that sent it, and fails with
+   * `abuse_blocked` in place of it while that is blocked. Right ones from the address go on: whoever guesses keys must not
+   * block their owners behind the same address.
+   */
+  blameAddress(address: string, error: unknown): void {
+    if (!(error instanceof DomainError && WRONG_CREDENTIAL_CODES.has(error.code))) return
+    this.assertNotBlocked(`ip:${address}`)
+    this.recordFailure(`ip:${address}`)
   }
 
   /** Blocks the subject when it has failed too often. Every process hears of every failure, so each blocks by itself. */

@@ -27,7 +27,7 @@ export interface SignInDependencies {
   origin: string
   nonces: SingleUseStore
   accounts: Pick<WalletAccounts, 'callerOf'>
-  abuseGuard: Pick<AbuseGuard, 'assertNotBlocked' | 'recordFailure'>
+  abuseGuard: Pick<AbuseGuard, 'assertNotBlocked' | 'blameAddress'>
   /** Null: contract wallets cannot sign in. */
   contractWallets: ContractWalletVerifier | null
   clock: Clock
@@ -72,10 +72,7 @@ export class SignInService {
   async #proveOrBlame(payload: string, remoteAddress: string, linkTo: string | null): Promise<WalletAddress> {
     const { abuseGuard } = this.#deps
     const wallet = await this.#prove(payload, remoteAddress, linkTo).catch((error: unknown) => {
-      if (error instanceof DomainError && error.code === 'sign_in_refused') {
-        abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
-        abuseGuard.recordFailure(`ip:${remoteAddress}`)
-      }
+      abuseGuard.blameAddress(remoteAddress, error)
       throw error
     })
     abuseGuard.assertNotBlocked(`wallet:${wallet.address}`)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { DomainError } from '../../../../server/domain/errors.ts'
 import { AbuseGuard } from '../../../../server/domain/rate-limits/abuse-guard.ts'
 import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
 import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
@@ -38,6 +39,19 @@ it('blocks after more than 20 failures within 30 seconds, and nobody else', () =
   guard.recordFailure('key:a')
   expect(isBlocked('key:a')).toBe(true)
   expect(isBlocked('key:b')).toBe(false)
+})
+
+it('counts wrong credentials against their address, and no other failure', () => {
+  const { guard, isBlocked } = setUp()
+  for (let count = 0; count < 30; count += 1) {
+    guard.blameAddress('192.0.2.1', new DomainError('forbidden', 'suspended'))
+    guard.blameAddress('192.0.2.1', new Error('lost'))
+  }
+  expect(isBlocked('ip:192.0.2.1')).toBe(false)
+  const wrong = (['unauthenticated', 'sign_in_refused'] as const).map((code) => new DomainError(code, 'wrong'))
+  for (let count = 0; count < 21; count += 1) guard.blameAddress('192.0.2.1', wrong[count % 2])
+  expect(() => guard.blameAddress('192.0.2.1', wrong[0])).toThrow(expect.objectContaining({ code: 'abuse_blocked' }))
+  expect(isBlocked('ip:192.0.2.2')).toBe(false)
 })
 
 it('says how long to wait, counting down, and lets the caller in after 30 seconds with a clean sheet', () => {
