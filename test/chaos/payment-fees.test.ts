@@ -1,6 +1,7 @@
+import { privateKeyToAddress } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { App } from '../../server/app/create-app.ts'
-import { MERCHANT_ADDRESS, startBaseChain } from '../support/base-chain.ts'
+import { FACILITATOR_KEY, MERCHANT_ADDRESS, startBaseChain } from '../support/base-chain.ts'
 import { baseRequirement, createFundedPayer, signAuthorization } from '../support/base-payments.ts'
 import { type NodeProxy, startNodeProxy } from '../support/node-proxy.ts'
 import { paymentHeader } from '../support/payment-headers.ts'
@@ -37,14 +38,19 @@ async function payInVain() {
   const headers = paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(app.base)))
   const response = await app.topUp(headers)
   expect(response.status).toBe(202)
-  const { transaction } = (await response.json()) as { transaction: `0x${string}` }
+  const find = async () => {
+    const hash = (await rowOf()).transaction_id as `0x${string}`
+    return (await app.base.client.getTransaction({ hash })).hash
+  }
+  // The answer may have been sooner than the transaction.
+  const transaction = await expect.poll(find).toMatch(/^0x/).then(find)
   return { transaction, status: async () => (await app.topUp(headers)).status }
 }
 
 const reconcile = () => heir.services.paymentOperations.reconcile()
 const rowOf = () => app.server.database.db.selectFrom('payments').selectAll().executeTakeFirstOrThrow()
 
-async function expectCreditedOnce(transactionId: string | undefined, status: () => Promise<number>): Promise<void> {
+async function expectCreditedOnce(transactionId: unknown, status: () => Promise<number>): Promise<void> {
   await reconcile()
   expect([await status(), await app.base.balanceOf(MERCHANT_ADDRESS)]).toEqual([200, PAID])
   expect(await rowOf()).toMatchObject({ state: 'credited', transaction_id: transactionId })
@@ -96,6 +102,18 @@ describe('a payment whose transaction waits', () => {
     node.alter = (_, result) => result
     await app.base.resumeMining()
     await expectCreditedOnce(transaction, status)
+  })
+
+  it('was never there when the key had no gas: the payment failed, and passes when it has some', async () => {
+    const address = privateKeyToAddress(FACILITATOR_KEY)
+    await app.base.resumeMining()
+    await app.base.client.setBalance({ address, value: 1n })
+    const headers = paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(app.base)))
+    const status = async () => (await app.topUp(headers)).status
+    for (let attempt = 0; attempt < 2; attempt++) expect(await status()).toBe(402)
+    await app.base.client.setBalance({ address, value: 10n ** 18n })
+    expect(await status()).toBe(200)
+    await expectCreditedOnce(expect.any(String), status)
   })
 
   it('is settled anew when the node dropped it for its low fee', async () => {

@@ -78,7 +78,10 @@ export class PaymentRepository {
     return row === undefined ? undefined : toPayment(row)
   }
 
-  /** Starts a payment again that was refused or failed, in the form that came now; undefined when another one did. */
+  /**
+   * Starts a payment again that was refused or failed, in the form that came now; undefined when another one did. Of what
+   * was told for it before nothing can come any more, or it would not have failed.
+   */
   async claimAgain(before: Payment, payment: Payment, times: StepTimes): Promise<Payment | undefined> {
     const { payment_id: _, received_at: __, ...row } = toRow(payment, times)
     return this.#update(before.id, ['refused', 'failed'], row)

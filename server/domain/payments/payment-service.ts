@@ -171,9 +171,7 @@ export class PaymentService {
       const fresh = newPayment(claim, { id: ids.uuid(), receivedAt: now })
       const times = { now, lookAt: leaseEnd(now) }
       const claimed =
-        standing === undefined
-          ? await payments.claim(fresh, times)
-          : await payments.claimAgain(standing, { ...fresh, ...transactionsOf(standing) }, times)
+        standing === undefined ? await payments.claim(fresh, times) : await payments.claimAgain(standing, fresh, times)
       if (claimed !== undefined) return { payment: claimed, run: machine.run(claimed) }
     }
   }
@@ -276,11 +274,6 @@ function newPayment({ signed, digest, idempotencyKey }: Claim, made: { id: strin
     balanceAfterNanoUsd: null,
     looks: 0,
   }
-}
-
-/** Those of an earlier attempt may still come into a block. */
-function transactionsOf({ transactionId, toldTransactionIds }: Payment) {
-  return { transactionId, toldTransactionIds }
 }
 
 function digestOf({ wire }: SignedPayment): string {
