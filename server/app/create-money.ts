@@ -46,6 +46,7 @@ export function createMoney(parts: MoneyParts) {
     expireRest: (hold, restNano) => diemAllowance.expireRest(hold, restNano),
     released: (accountId) => balanceFeed.changed(accountId),
     processId,
+    clock,
     log,
   })
   const ledger = new LedgerService({

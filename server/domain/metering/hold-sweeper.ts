@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
 import type { AbandonedHold, HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
@@ -19,6 +20,7 @@ export interface HoldSweeperDependencies {
   /** An account's balance changed by a release. */
   released: (accountId: string) => void
   processId: string
+  clock: Clock
   log: Log
 }
 
@@ -42,10 +44,13 @@ export class HoldSweeper {
    * that to the next time: the others must have had theirs to renew their leases.
    */
   async maintain(): Promise<void> {
-    const { holds, processId, releaseUnsettled } = this.#deps
+    const { holds, processId, releaseUnsettled, clock } = this.#deps
+    const beganMs = clock.nowMs()
     const leaseSeconds = await holds.heartbeat(processId)
+    // A commit that takes long makes the leases of others as old as it makes this one.
+    const standstillSeconds = leaseSeconds + (clock.nowMs() - beganMs) / 1_000
     await releaseUnsettled()
-    if (leaseSeconds < MISSED_SECONDS) await this.sweep(STALE_SECONDS)
+    if (standstillSeconds < MISSED_SECONDS) await this.sweep(STALE_SECONDS)
   }
 
   /** Releases every abandoned hold and forgets the processes that left them; returns how many. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DomainError } from '../../../../server/domain/errors.ts'
+import { HoldRepository } from '../../../../server/domain/metering/hold-repository.ts'
 import type { MeteredRequest } from '../../../../server/domain/metering/metered-request.ts'
 import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
@@ -234,6 +235,23 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     await money.sweeper.maintain()
     expect((await balanceOf(caller.accountId)).held).toBe(400n)
     expect((await request.settle(usageOf(400n))).settledNow).toBe(true)
+  })
+
+  test('a process whose own heartbeat took long takes no holds of others, whose heartbeats may have taken as long', async () => {
+    const slowClock = createFakeClock()
+    class SlowHolds extends HoldRepository {
+      override async heartbeat(processId: string): Promise<number> {
+        slowClock.advance(31_000)
+        return super.heartbeat(processId)
+      }
+    }
+    const slow = createMoneyHarness(database.db, slowClock, { holds: new SlowHolds(database.db) })
+    const other = createMoneyHarness(database.db, clock)
+    const caller = await money.addCaller({ usdNano: 1_000n })
+    const request = await other.open(caller, 400n)
+    await slow.sweeper.maintain()
+    expect((await balanceOf(caller.accountId)).held).toBe(400n)
+    await request.release()
   })
 
   test('open holds of a living process are never swept', async () => {
