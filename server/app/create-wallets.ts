@@ -58,8 +58,7 @@ export function createWallets(config: Config, parts: WalletParts) {
     walletLinks: new WalletLinks({ ...parts, repository: new WalletLinkRepository(db), signIn, accounts }),
     web3Keys: new Web3KeyService({
       ...parts,
-      tokens: new Web3KeyTokens({ origin, pepper: config.secrets.keyPepper, clock, ids }),
-      limit: createWeb3KeyLimit(config, parts),
+      ...createWeb3KeyGuards(config, parts),
       contractWallets,
       stakes,
       accounts,
@@ -79,14 +78,16 @@ export function createWallets(config: Config, parts: WalletParts) {
       minimumNanoUsd: walletMinimumNanoUsd(config),
     }),
   }
-  const { staking } = config
-  const tasks: MaintenanceTask[] = [
-    { name: 'wallet sessions', everySeconds: 600, run: () => walletSessions.maintain() },
-    ...(staking === undefined
-      ? []
-      : [{ name: 'stakes', everySeconds: staking.refreshSeconds, run: () => stakes.refresh() }]),
-  ]
-  return { services, accounts, stakes, tasks }
+  return { services, accounts, stakes, tasks: maintenanceTasks(config, { stakes, walletSessions }) }
+}
+
+function maintenanceTasks(
+  { staking }: Config,
+  { stakes, walletSessions }: { stakes: WalletStakes; walletSessions: WalletSessions },
+): MaintenanceTask[] {
+  const sessions = { name: 'wallet sessions', everySeconds: 600, run: () => walletSessions.maintain() }
+  if (staking === undefined) return [sessions]
+  return [sessions, { name: 'stakes', everySeconds: staking.refreshSeconds, run: () => stakes.refresh() }]
 }
 
 function createStakes({ staking }: Config, parts: WalletParts): WalletStakes {
@@ -103,14 +104,16 @@ function createStakes({ staking }: Config, parts: WalletParts): WalletStakes {
   })
 }
 
-function createWeb3KeyLimit({ limits }: Config, { windows, clock }: WalletParts): AddressLimit {
-  return new AddressLimit({
+/** What stands before a key by signature: tokens of this service, so many calls of an address. */
+function createWeb3KeyGuards({ service, secrets, limits }: Config, { windows, clock, ids }: WalletParts) {
+  const limit = new AddressLimit({
     store: windows,
     clock,
     what: 'web3 key calls',
     perMinute: limits.wallet.web3KeyCallsPerMinutePerIp,
     advice: 'Try again',
   })
+  return { tokens: new Web3KeyTokens({ origin: service.publicUrl, pepper: secrets.keyPepper, clock, ids }), limit }
 }
 
 export function walletMinimumNanoUsd(config: Config): bigint {
