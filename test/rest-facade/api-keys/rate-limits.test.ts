@@ -54,6 +54,13 @@ const text = (apiModelId: string, requests: number, tokens: number) => ({
 })
 
 describe('GET /api_keys/rate_limits', () => {
+  test('has both balances in its headers, a currency that the account never had as zero', async () => {
+    const { accountId } = await app.createAccount()
+    const { secret } = await createKey(accountId)
+    const { headers } = await get('/api_keys/rate_limits', secret)
+    expect([headers.get('x-service-balance-usd'), headers.get('x-service-balance-diem')]).toEqual(['1', '0'])
+  })
+
   test("answers with the limiter's own numbers, the balances and the expiry, and nothing else", async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await createKey(accountId)

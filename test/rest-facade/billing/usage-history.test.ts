@@ -211,10 +211,11 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('GET /billing/usage-history on
   it('gives a spreadsheet nothing to run, and quotes what would break a row', async () => {
     const owner = await app.createOwner()
     const key = await owner.addKey('key')
-    const names = ['=cmd|calc', '+1', '-1', '@sum', 'a,"b"\nc']
+    const names = ['=cmd|calc', '+1', '-1', '@sum', '\n=1', 'a,"b"\nc']
     for (const sku of names) await app.charge(key, usageOf(5n, { sku, unitType: 'credits', modelType: null }))
     const { text } = await owner.get(PATH, CSV)
     for (const name of names.slice(0, 4)) expect(text).toContain(`,'${name},`)
+    expect(text).toContain(`,"'\n=1",`)
     expect(text).toContain(',"a,""b""\nc",')
   })
 })
