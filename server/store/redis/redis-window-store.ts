@@ -33,8 +33,8 @@ export interface RedisWindowStoreDeps {
  * Rate windows that all processes share. An account's windows share one hash slot; its requests that arrive during one
  * round trip share the next script call, which decides them one by one.
  *
- * Time is the caller's, so clocks of processes may differ. A window takes the newest instant it has seen: a process
- * that lags books a little late, which refuses rather than admits. A process whose clock leads by more than a window
+ * Time is the caller's, so clocks of processes may differ. A window takes the newest instant it has seen, so that none
+ * gives room twice to a clock that steps back; it is shorter by as much as one clock leads the others. A process whose clock leads by more than a window
  * freezes the windows it touches; they expire by the server's own clock one window after the last booking, so the
  * harm ends by itself.
  */
