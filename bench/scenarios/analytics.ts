@@ -6,6 +6,7 @@ import { UsageAnalyticsRepository } from '../../server/domain/usage/usage-analyt
 import { UsageAnalyticsService } from '../../server/domain/usage/usage-analytics-service.ts'
 import { UsageRepository } from '../../server/domain/usage/usage-repository.ts'
 import { UsageService } from '../../server/domain/usage/usage-service.ts'
+import { cpuMsBetween, cpuMsByPid, findProcesses } from '../harness/process-figures.ts'
 import { judge, type Report, type Verdict } from '../harness/report.ts'
 import type { ScenarioOptions } from '../harness/scenario.ts'
 import { quantileOf } from '../harness/statistics.ts'
@@ -32,9 +33,13 @@ export async function runAnalytics({ signal }: Pick<ScenarioOptions, 'signal'>):
     const rows: Report['rows'] = []
     const verdicts: Verdict[] = []
     for (const { name, isBudgeted, ask } of questionsOf({ db: handle.db, client, accountId: usage.accountId })) {
-      const sorted = await measure(ask, signal)
+      const { latenciesMs: sorted, ...cpu } = await measure(ask, {
+        signal,
+        findBackends: () => findProcesses(usage.name),
+      })
       const p95Ms = quantileOf(sorted, 0.95)
-      rows.push({ question: name, 'p50 ms': quantileOf(sorted, 0.5), 'p95 ms': p95Ms, 'least ms': sorted[0] ?? null })
+      const latency = { 'p50 ms': quantileOf(sorted, 0.5), 'p95 ms': p95Ms, 'least ms': sorted[0] ?? null }
+      rows.push({ question: name, ...latency, ...cpu })
       if (isBudgeted) verdicts.push(judge(`${name}, p95`, p95Ms, { atMost: BUDGET_MS, unit: ' ms' }))
     }
     return {
@@ -42,7 +47,9 @@ export async function runAnalytics({ signal }: Pick<ScenarioOptions, 'signal'>):
       title: `usage of ${DAYS} days of the account with two fifths of ${usage.events.toLocaleString('en-US')} events`,
       rows,
       verdicts,
-      notes: ['The floor is one look-up by primary key over a connection of its own. No report comes from the cache.'],
+      notes: [
+        'The floor is one look-up by primary key over a connection of its own. No report comes from the cache. CPU is per question.',
+      ],
     }
   } finally {
     await client.end()
@@ -50,16 +57,28 @@ export async function runAnalytics({ signal }: Pick<ScenarioOptions, 'signal'>):
   }
 }
 
-async function measure(ask: () => Promise<unknown>, signal: AbortSignal): Promise<number[]> {
+interface MeasureOptions {
+  signal: AbortSignal
+  findBackends: () => number[]
+}
+
+async function measure(ask: () => Promise<unknown>, { signal, findBackends }: MeasureOptions) {
   for (let run = 0; run < WARM_UP_RUNS; run++) await ask()
   const latenciesMs: number[] = []
+  const databaseBefore = cpuMsByPid(findBackends())
+  const cpuBefore = process.cpuUsage()
   for (let run = 0; run < RUNS; run++) {
     signal.throwIfAborted()
     const startMs = performance.now()
     await ask()
     latenciesMs.push(performance.now() - startMs)
   }
-  return latenciesMs.toSorted((a, b) => a - b)
+  const { user, system } = process.cpuUsage(cpuBefore)
+  return {
+    latenciesMs: latenciesMs.toSorted((a, b) => a - b),
+    'Node CPU ms': (user + system) / 1_000 / RUNS,
+    'PostgreSQL CPU ms': cpuMsBetween(databaseBefore, cpuMsByPid(findBackends())) / RUNS,
+  }
 }
 
 interface Setting {
