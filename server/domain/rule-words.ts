@@ -46,7 +46,8 @@ export function describeSent({ code }: Pick<z.core.$ZodIssue, 'code'>, value: un
   if (typeof value === 'string' && value.length > QUOTED_CHARACTERS_MAX)
     return `it has ${value.length}${isSizeAtFault ? '' : ' characters'}`
   if (typeof value === 'string') return `it is ${JSON.stringify(value)}`
-  if (Array.isArray(value)) return code === 'invalid_type' ? 'it is a list' : `it has ${value.length}`
+  if (Array.isArray(value) && isSizeAtFault) return `it has ${value.length}`
+  if (Array.isArray(value)) return code === 'invalid_type' ? 'it is a list' : undefined
   // Amounts are bigints inside, in nano-USD.
   if (typeof value === 'bigint') return `it is ${formatUsd(value)}`
   if (value instanceof Date) return `it is ${value.toISOString()}`
