@@ -176,6 +176,24 @@ test.runIf(hasEngine('postgres'))('closing waits for a settlement that runs, whi
   expect(await faults()).toEqual([])
 })
 
+test.runIf(hasEngine('postgres'))('closing again and again loses nothing of what is settled meanwhile', async () => {
+  await using database = await createTestDatabase('postgres')
+  const { money, closings, settle, totals, closedUntil, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
+  const callers = await Promise.all(Array.from({ length: 3 }, () => money.addCaller({ usdNano: 1_000_000n })))
+  // Two processes whose clocks stand after the day in which all this is settled.
+  const closers = [1, 2].map(() => new UsageClosing({ closings, clock: createFakeClock('2026-03-10T12:00:00.000Z') }))
+  for (let round = 0; round < 15; round++) {
+    await Promise.all([...closers.map((closer) => closer.closeDays()), ...callers.map((caller) => settle(caller))])
+  }
+  for (const caller of callers) {
+    expect(await totals(caller, '2026-03-09')).toMatchObject({ requests: 15, amountNanoUsd: 1_500n })
+  }
+  expect(await faults()).toEqual([])
+  await closers[0]?.closeDays()
+  for (const caller of callers) expect(await closedUntil(caller)).toBe('2026-03-10')
+  expect(await faults()).toEqual([])
+})
+
 async function waitsForLock({ db }: TestDatabase): Promise<boolean> {
   const { rows } = await sql`select 1 from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
