@@ -9,8 +9,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     maxWorkers: 2,
     // Limits end what hangs; they say nothing of speed, since a busy machine may be many times slower.
-    testTimeout: 300_000,
-    hookTimeout: 120_000,
+    testTimeout: 900_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000, interval: 20 } },
   },
 })

@@ -35,8 +35,8 @@ const MOMENTS: readonly { facilitator: 'local' | 'remote'; at: `${NodeStage} ${s
   { facilitator: 'remote', at: 'asked eth_getCode' },
 ]
 
-/** Each moment twice. */
-const KILLS = 2 * MOMENTS.length
+/** Each moment once. */
+const KILLS = MOMENTS.length
 
 interface Sent {
   payer: LocalAccount
