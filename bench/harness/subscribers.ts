@@ -24,11 +24,12 @@ export function startSubscribers(signal: AbortSignal): Subscribers {
   const child = fork(fileURLToPath(new URL('subscriber-client.ts', import.meta.url)), { serialization: 'advanced' })
   const stop = () => void child.kill('SIGKILL')
   process.once('exit', stop)
+  const ended = once(child, 'exit', { signal }).then(() => {
+    throw new Error('the process of the subscribers ended')
+  })
+  ended.catch(() => undefined)
   const ask = async (message: object): Promise<SubscriberReport> => {
     child.send(message)
-    const ended = once(child, 'exit', { signal }).then(() => {
-      throw new Error('the process of the subscribers ended')
-    })
     const [report] = (await Promise.race([once(child, 'message', { signal }), ended])) as [SubscriberReport]
     return report
   }

@@ -8,6 +8,8 @@ import type { LedgerRepository } from './ledger-repository.ts'
 
 /** A watcher hears of a commit within this, the interval of the changes and a read. */
 const PACE = { intervalMs: 50, retryMs: 1_000 }
+/** The watchers of these are served before those of the next are woken, or in a burst all would wait for the last. */
+const ACCOUNTS_PER_TURN = 10
 
 type Watcher = (balances: AccountBalances) => void
 
@@ -81,11 +83,10 @@ export class BalanceFeed {
     if (accountIds.length === 0) return true
     try {
       const balances = await this.#ledger.balancesOf(accountIds)
-      for (const accountId of accountIds) {
+      for (const [index, accountId] of accountIds.entries()) {
         const value = { accountId, balances: balances.get(accountId) ?? [] }
         for (const watcher of this.#watchers.get(accountId) ?? []) watcher(value)
-        // Watchers of one account are served before the next one's are woken, or all would wait for the last.
-        await setImmediate()
+        if (index % ACCOUNTS_PER_TURN === ACCOUNTS_PER_TURN - 1) await setImmediate()
       }
       return true
     } catch (error) {

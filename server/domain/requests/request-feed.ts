@@ -9,6 +9,8 @@ import type { FeedPosition, RequestRepository } from './request-repository.ts'
 
 /** A watcher hears of a commit within this, the interval of the changes and a read. */
 const PACE = { intervalMs: 50, retryMs: 1_000 }
+/** The watchers of these are served before those of the next are woken, or in a burst all would wait for the last. */
+const ACCOUNTS_PER_TURN = 10
 /** Of one account in one read; what is beyond follows at once. */
 const READ_REQUESTS_MAX = 500
 const BATCH_REQUESTS_MAX = 100
@@ -131,11 +133,11 @@ export class RequestFeed {
     if (due.size === 0) return true
     try {
       const settled = await this.#deps.requests.listSettled(due, READ_REQUESTS_MAX)
+      let told = 0
       for (const [accountId, requests] of Map.groupBy(settled, (request) => request.accountId)) {
         this.#deliverTo(accountId, requests)
         if (requests.length === READ_REQUESTS_MAX) this.#markStale(accountId)
-        // Watchers of one account are served before the next one's are woken, or all would wait for the last.
-        await setImmediate()
+        if (++told % ACCOUNTS_PER_TURN === 0) await setImmediate()
       }
       return true
     } catch (error) {
