@@ -28,8 +28,13 @@ export async function findPostgres(): Promise<{ adminUrl: string } | { missing: 
   }
 }
 
+/** Begins the names of all databases of one run. */
+export function createRunName(): string {
+  return `sluice_test_${process.pid}_${randomBytes(4).toString('hex')}`
+}
+
 export async function createTemplate(adminUrl: string): Promise<PostgresTemplate> {
-  const runName = `sluice_test_${process.pid}_${randomBytes(4).toString('hex')}`
+  const runName = process.env['SLUICE_TEST_RUN'] || createRunName()
   const templateName = `${runName}_template`
   await withAdmin(adminUrl, (client) => client.query(`create database ${templateName}`))
   const { db, close } = createPostgresDatabase(urlOf(adminUrl, templateName))
@@ -62,7 +67,7 @@ export async function dropDatabase(adminUrl: string, url: string): Promise<void>
 }
 
 /** Drops the template and whatever a crashed test of this run left behind. */
-export async function dropRun({ adminUrl, runName }: PostgresTemplate): Promise<void> {
+export async function dropRun({ adminUrl, runName }: Pick<PostgresTemplate, 'adminUrl' | 'runName'>): Promise<void> {
   await withAdmin(adminUrl, async (client) => {
     const left = await client.query('select datname from pg_database where starts_with(datname, $1)', [`${runName}_`])
     for (const { datname } of left.rows) await client.query(`drop database if exists ${datname} with (force)`)

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createRunName, dropRun, findPostgres } from './postgres.ts'
 import { formatSummary, summarize, TestReport } from './test-report.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -12,15 +13,20 @@ const COMPILED = join(ROOT, 'node_modules/.cache/sluice-tests/compiled')
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-tests-'))
 const reportPath = join(folder, 'report.json')
+const runName = createRunName()
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`]
 const child = spawn(process.execPath, [VITEST, 'run', ...reporters, ...process.argv.slice(2)], {
   cwd: ROOT,
   stdio: 'inherit',
   // Each test file has a process of its own, which takes the code of packages as the first one has compiled it.
-  env: { NODE_COMPILE_CACHE: COMPILED, ...process.env },
+  env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, SLUICE_TEST_RUN: runName },
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 const [exitCode] = await once(child, 'exit')
+
+// A run that was interrupted has not dropped its databases.
+const postgres = await findPostgres()
+if (!('missing' in postgres)) await dropRun({ adminUrl: postgres.adminUrl, runName })
 
 const text = await readFile(reportPath, 'utf8').catch(() => '{"testResults":[]}')
 await rm(folder, { recursive: true })
