@@ -7,7 +7,6 @@ import { REQUEST_KINDS, send } from './request.ts'
 import { runTraffic } from './traffic.ts'
 import { startChaosUpstream, untilReached, type UpstreamStage } from './upstream.ts'
 
-const KILLS = 20
 const REQUESTS_PER_KILL = 50
 /** Requests of a round that are under way or over before its kill. */
 const REQUESTS_BEFORE_KILL = 20
@@ -17,6 +16,9 @@ const GRANT_NANO_USD = 10_000_000_000n
 /** The moments at which servers die, in turn. */
 type Moment = UpstreamStage | 'headers-arrived' | 'answer-complete'
 const MOMENTS: readonly Moment[] = ['received', 'half-sent', 'answered', 'headers-arrived', 'answer-complete']
+
+/** Each moment as often as there are kinds of requests. */
+const KILLS = MOMENTS.length * REQUEST_KINDS.length
 
 /** Servers one after the other: while one serves, the next one starts. */
 class ServerRelay {
