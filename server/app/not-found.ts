@@ -9,6 +9,7 @@ export function mountNotFound(app: Express, log: Log): void {
       code: 'NOT_FOUND',
     })
   })
+  // Express knows a handler of errors by its four parameters.
   app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) return next(error)
     log.error('request failed', { path: request.path, error })

@@ -132,13 +132,13 @@ async function createEndedKeys(server: WalletApp, accountId: string): Promise<Sc
 export const CHAT = { model: 'test-model', messages: [{ role: 'user', content: 'hello' }], max_tokens: 16 }
 
 /** The heartbeat of processes, and the log of refusals, which is written a while after them. */
-const RESTLESS_TABLES = ['processes', 'rate_limit_refusals']
+const RESTLESS_TABLES = new Set(['processes', 'rate_limit_refusals'])
 
 async function fingerprint(server: WalletApp): Promise<string> {
   const { db } = server.database
   const tables = (await db.introspection.getTables()).map(({ name }) => name)
   const sums = tables
-    .filter((name) => !RESTLESS_TABLES.includes(name))
+    .filter((name) => !RESTLESS_TABLES.has(name))
     .map(async (name) => {
       // A key that authenticates has been used, whatever it is refused.
       const row = sql`(to_jsonb(t) - 'last_used_at')::text`
