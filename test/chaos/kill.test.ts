@@ -17,8 +17,8 @@ const GRANT_NANO_USD = 10_000_000_000n
 type Moment = UpstreamStage | 'headers-arrived' | 'answer-complete'
 const MOMENTS: readonly Moment[] = ['received', 'half-sent', 'answered', 'headers-arrived', 'answer-complete']
 
-/** Each moment as often as there are kinds of requests. */
-const KILLS = MOMENTS.length * REQUEST_KINDS.length
+/** Each moment with each kind of request, twice. */
+const KILLS = 2 * MOMENTS.length * REQUEST_KINDS.length
 
 /** Servers one after the other: while one serves, the next one starts. */
 class ServerRelay {

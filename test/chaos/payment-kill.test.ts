@@ -30,8 +30,8 @@ const MOMENTS: readonly Moment[] = [
   'answered the client',
 ]
 
-/** Each moment twice. */
-const KILLS = 2 * MOMENTS.length
+/** Each moment four times. */
+const KILLS = 4 * MOMENTS.length
 
 interface Victim {
   server: ServerProcess
