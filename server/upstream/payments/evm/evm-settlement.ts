@@ -79,19 +79,27 @@ export class EvmSettlement {
     await this.#keyed?.raiser.raise(toHashes(transactionIds), onTransaction)
   }
 
-  /** What makes this node, or the token on its chain, the wrong one. A token's decimals never change: they are asked for once. */
+  /**
+   * What makes this node, or the token on its chain, the wrong one. A token's decimals never change: they are asked for
+   * once. EIP-20 lets a token be silent about them; where there is no token, no payment can be verified.
+   */
   async findProblem(): Promise<string | undefined> {
     const { chainId, asset } = this.#options
     const found = await this.#client.getChainId()
     if (found !== chainId) return `the configured node serves chain ${found}`
     this.#decimals ??= await decimalsOf(this.#client, asset as Address)
-    if (this.#decimals === undefined) return `there is no token at ${asset}`
-    return this.#decimals === DECIMALS
-      ? undefined
-      : `the token ${asset} has ${this.#decimals} decimals, not ${DECIMALS}`
+    if (this.#decimals === undefined || this.#decimals === DECIMALS) return undefined
+    return `the token ${asset} has ${this.#decimals} decimals, not ${DECIMALS}`
   }
 
   async inspect(): Promise<string[]> {
+    const { asset } = this.#options
+    const code = await this.#client.getCode({ address: asset as Address })
+    const missing = code === undefined ? [`there is no token at ${asset}`] : []
+    return [...missing, ...(await this.#inspectGas())]
+  }
+
+  async #inspectGas(): Promise<string[]> {
     if (this.#keyed === null) return []
     const { address } = this.#keyed.sender
     const balance = await this.#client.getBalance({ address })
@@ -113,7 +121,7 @@ function useKey(client: EvmClient, { privateKey, chainId, clock, log }: EvmSettl
   }
 }
 
-/** Undefined where the chain has no such token. */
+/** Undefined where there is no token that says. */
 async function decimalsOf(client: EvmClient, address: Address): Promise<number | undefined> {
   try {
     return await client.readContract({ address, abi: DECIMALS_ABI, functionName: 'decimals' })

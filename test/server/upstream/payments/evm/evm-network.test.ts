@@ -254,7 +254,7 @@ describe('a node', () => {
     await expect(network.requirement(5_000_000n)).rejects.toMatchObject({ code: 'payment_not_configured' })
   })
 
-  it('whose token does not count in millionths, or is not there, takes no payment', async () => {
+  it('whose token does not count in millionths takes no payment; one without the token is named', async () => {
     const [asset, nowhere] = [`0x${'18'.repeat(20)}`, `0x${'19'.repeat(20)}`] as const
     // Answers 18, whatever it is asked.
     await chain.client.setCode({ address: asset, bytecode: '0x601260005260206000f3' })
@@ -262,7 +262,7 @@ describe('a node', () => {
     const off = 'Payments on eip155:8453 are off'
     expect(await network.inspect()).toEqual([`${off}: the token ${asset} has 18 decimals, not 6`])
     await expect(network.requirement(5_000_000n)).rejects.toMatchObject({ code: 'payment_not_configured' })
-    expect(await (await create({ asset: nowhere })).inspect()).toEqual([`${off}: there is no token at ${nowhere}`])
+    expect(await (await create({ asset: nowhere })).inspect()).toContain(`there is no token at ${nowhere}`)
   })
 
   it('that does not answer leaves a payment unjudged', async () => {
