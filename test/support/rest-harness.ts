@@ -28,7 +28,7 @@ export async function startRestHarness(
     clock,
     ids: createIdSource(clock),
     log: silent,
-    abuseGuard: { assertNotBlocked: () => undefined, recordFailure: () => undefined },
+    abuseGuard: { assertNotBlocked: () => undefined, recordFailure: () => undefined, blameAddress: () => undefined },
     auth: { authenticateKey: async () => caller },
     paymentOptions: new PaymentOptions([]),
   }

@@ -5,7 +5,7 @@ import type { KeySpendRow } from '../../db/tables/key-spend-table.ts'
 import type { AccountTier } from '../auth/caller.ts'
 import { addDays } from '../clock.ts'
 import type { CallerLimitOverrides } from '../rate-limits/limit-overrides.ts'
-import { allDays, readAccountDays } from '../usage/usage-days-repository.ts'
+import { allDays, ClosedDays, closedUntilOf } from '../usage/usage-days-repository.ts'
 import type { UsageRange } from '../usage/usage-range.ts'
 import type { ApiKey } from './api-key.ts'
 import type { ApiKeyDraft } from './api-key-issuer.ts'
@@ -40,9 +40,11 @@ export interface KeySpend extends KeySpendRow {
 
 export class ApiKeyRepository {
   readonly #db: Kysely<Database>
+  readonly #closedDays: ClosedDays
 
   constructor(db: Kysely<Database>) {
     this.#db = db
+    this.#closedDays = new ClosedDays(db)
   }
 
   async findByHash(secretHash: string): Promise<KeyOfAccount | undefined> {
@@ -159,13 +161,16 @@ export class ApiKeyRepository {
 
   /** What each key spent and holds, and what it was charged on the days of `recent`, from the daily roll-ups. */
   async listSpend(accountId: string, keyIds: readonly string[], recent: UsageRange): Promise<KeySpend[]> {
-    const account = await readAccountDays(this.#db, accountId)
-    const { rows } = await sql<KeySpend>`
-      select s.*, recent_nano from key_spend s left join (
-        select key_id, currency, sum(amount_nano)::text as recent_nano
-        from (${allDays(account, 'key', [recent.from, addDays(recent.to, 1)])}) d where key_id in (${sql.join(keyIds)}) group by 1, 2
-      ) recent using (key_id, currency)
-      where s.account_id = ${accountId} and s.key_id in (${sql.join(keyIds)})`.execute(this.#db)
+    const { rows } = await this.#closedDays.read(accountId, async (account) => {
+      const found = await sql<KeySpend & { closedUntil: string }>`
+        select s.*, recent_nano, ${closedUntilOf(accountId)} as "closedUntil" from key_spend s left join (
+          select key_id, currency, sum(amount_nano)::text as recent_nano
+          from (${allDays(account, 'key', [recent.from, addDays(recent.to, 1)])}) d where key_id in (${sql.join(keyIds)}) group by 1, 2
+        ) recent using (key_id, currency)
+        where s.account_id = ${accountId} and s.key_id in (${sql.join(keyIds)})`.execute(this.#db)
+      // Keys that never spent have no sums that could be old.
+      return { rows: found.rows, closedUntil: found.rows[0]?.closedUntil ?? account.closedUntil }
+    })
     return rows
   }
 }

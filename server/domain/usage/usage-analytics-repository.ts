@@ -2,7 +2,14 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { addDays } from '../clock.ts'
 import type { UsageModelType, UsageUnitType } from '../metering/hold.ts'
-import { type AccountDays, closedDays, closedSpans, openDays, readAccountDays } from './usage-days-repository.ts'
+import {
+  type AccountDays,
+  ClosedDays,
+  closedDays,
+  closedSpans,
+  closedUntilOf,
+  openDays,
+} from './usage-days-repository.ts'
 import { daysOf, type UsageRange } from './usage-range.ts'
 import type { UsageGrain } from './usage-roll-ups.ts'
 
@@ -35,6 +42,9 @@ export interface AnalyticsSums {
   keyDays: { day: string; key_id: string; diem: string }[]
 }
 
+/** Nothing is null: aggregates of no rows. */
+type FoundSums = { [Part in keyof AnalyticsSums]: AnalyticsSums[Part] | null } & { closedUntil: string }
+
 const USD = sql`coalesce(sum(amount_nano) filter (where currency = 'usd'), 0)`
 const DIEM = sql`coalesce(sum(amount_nano) filter (where currency = 'diem'), 0)`
 const SUMS = sql`${USD}::text as usd, ${DIEM}::text as diem`
@@ -46,27 +56,31 @@ const SUMS_WITH_UNITS = sql`${SUMS}, trim_scale(sum(units))::text as units`
 /** Sums of usage as one account's report of a range of days. */
 export class UsageAnalyticsRepository {
   readonly #db: Kysely<Database>
+  readonly #closedDays: ClosedDays
 
   constructor(db: Kysely<Database>) {
     this.#db = db
+    this.#closedDays = new ClosedDays(db)
   }
 
   /** Everything of a report in one statement, so that all of it is of one moment; charts have `topMax` names. */
   async read(accountId: string, range: UsageRange, topMax: number): Promise<AnalyticsSums> {
-    const rows = rowsOf(await readAccountDays(this.#db, accountId), range)
-    const [found] = (
-      await sql<{ [Part in keyof AnalyticsSums]: AnalyticsSums[Part] | null }>`
-        with ${sums(rows, topMax)} select ${parts(rows, accountId)}`.execute(this.#db)
-    ).rows
-    return {
-      days: found?.days ?? [],
-      lines: found?.lines ?? [],
-      topModels: found?.topModels ?? [],
-      modelDays: found?.modelDays ?? [],
-      keys: found?.keys ?? [],
-      topKeyIds: found?.topKeyIds ?? [],
-      keyDays: found?.keyDays ?? [],
-    }
+    return this.#closedDays.read(accountId, async (account) => {
+      const rows = rowsOf(account, range)
+      const [found] = (
+        await sql<FoundSums>`with ${sums(rows, topMax)} select ${parts(rows, accountId)}`.execute(this.#db)
+      ).rows
+      return {
+        closedUntil: found?.closedUntil ?? account.closedUntil,
+        days: found?.days ?? [],
+        lines: found?.lines ?? [],
+        topModels: found?.topModels ?? [],
+        modelDays: found?.modelDays ?? [],
+        keys: found?.keys ?? [],
+        topKeyIds: found?.topKeyIds ?? [],
+        keyDays: found?.keyDays ?? [],
+      }
+    })
   }
 }
 
@@ -122,6 +136,7 @@ function sums({ open, inSum }: ReportRows, topMax: number): RawBuilder<unknown> 
 
 function parts({ byDay }: ReportRows, accountId: string): RawBuilder<unknown> {
   return sql`
+    ${closedUntilOf(accountId)} as "closedUntil",
     (select json_agg(d) from (
       select day, ${SUMS} from (${KEY} from (${byDay('total')}) c union all ${KEY} from open where key_id is not null) t group by 1
     ) d) as days,

@@ -1,9 +1,11 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import { RecentCache } from '../recent-cache.ts'
 import { spansBetween, type UsageGrain, type UsageSpan } from './usage-roll-ups.ts'
 
 const NO_KEY = '00000000-0000-0000-0000-000000000000'
 const NO_DAY = '0001-01-01'
+const ACCOUNTS_MAX = 10_000
 const COLUMNS = sql`key_id, sku, line_type, unit_type, currency, model_name, model_type, requests, line_requests, units, amount_nano`
 
 /** An account's days, and the first of them that is not summed up. */
@@ -12,17 +14,46 @@ export interface AccountDays {
   closedUntil: string
 }
 
-/**
- * Read before the rows below: should a late settlement open a closed day again in between, what is read is as if it
- * came a moment later.
- */
-export async function readAccountDays(db: Kysely<Database>, accountId: string): Promise<AccountDays> {
-  const closing = await db
-    .selectFrom('usage_closings')
-    .select('closed_until')
-    .where('account_id', '=', accountId)
-    .executeTakeFirst()
-  return { accountId, closedUntil: closing?.closed_until ?? NO_DAY }
+/** What a query that is written for an account's closed days found them to be in its own snapshot, by `closedUntil`. */
+interface OfClosedDays {
+  closedUntil: string
+}
+
+/** The closed days of accounts as they were last seen, so that a report takes one statement. */
+export class ClosedDays {
+  readonly #db: Kysely<Database>
+  readonly #seen = new RecentCache<string>({ entriesMax: ACCOUNTS_MAX })
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  /**
+   * Runs a query for the days that were closed when last seen. Should a late settlement have opened some of them again,
+   * it runs once more; should more be closed by now, it has read their rows as settlements wrote them: the same sums.
+   */
+  async read<Answer extends OfClosedDays>(
+    accountId: string,
+    query: (account: AccountDays) => Promise<Answer>,
+  ): Promise<Answer> {
+    let closedUntil = this.#seen.get(accountId) ?? (await this.#look(accountId))
+    for (;;) {
+      const answer = await query({ accountId, closedUntil })
+      this.#seen.set(accountId, answer.closedUntil)
+      if (answer.closedUntil >= closedUntil) return answer
+      closedUntil = answer.closedUntil
+    }
+  }
+
+  async #look(accountId: string): Promise<string> {
+    const { rows } = await sql<{ day: string }>`select ${closedUntilOf(accountId)} as day`.execute(this.#db)
+    return rows[0]?.day ?? NO_DAY
+  }
+}
+
+/** For the statement whose rows depend on it, as text. */
+export function closedUntilOf(accountId: string): RawBuilder<string> {
+  return sql`coalesce((select closed_until::text from usage_closings where account_id = ${accountId}), ${NO_DAY})`
 }
 
 /** The fewest spans that make up the closed days between the first bound and the last; none reaches over a bound. */

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { isTimeUnit } from './inputs.ts'
 import { RPC_SKU_PREFIX, type UsageCube, type UsageDimension, type UsageMeasures, type UsageRow } from './usage.ts'
-import { type AccountDays, readAccountDays } from './usage-days-repository.ts'
+import { type AccountDays, ClosedDays, closedUntilOf } from './usage-days-repository.ts'
 import { usageLines, type UsageSelection } from './usage-lines-repository.ts'
 
 /** Sums of bigint and counts of rows come as numeric, decimal text on both engines. */
@@ -20,6 +20,7 @@ type SelectedRow = Omit<UsageRow, keyof UsageMeasures | 'startsAt' | 'day'> &
     total_units: string | null
     total_usd: string
     total_diem: string
+    closed_until: string
   }
 
 const NETWORK = sql`case when unit_type = 'credits' then substr(sku, ${sql.lit(RPC_SKU_PREFIX.length + 1)}) end`
@@ -58,15 +59,16 @@ const COLUMNS: Record<UsageDimension, string> = {
 /** Usage from the roll-ups that are written with each settlement. */
 export class UsageRepository {
   readonly #db: Kysely<Database>
+  readonly #closedDays: ClosedDays
 
   constructor(db: Kysely<Database>) {
     this.#db = db
+    this.#closedDays = new ClosedDays(db)
   }
 
   /** Rows and totals in one statement, so that they are of one moment. */
   async cube(accountId: string, selection: UsageSelection): Promise<Pick<UsageCube, 'rows' | 'totals' | 'truncated'>> {
-    const account = await readAccountDays(this.#db, accountId)
-    const { rows } = await cubeQuery(account, selection).execute(this.#db)
+    const { rows } = await this.#closedDays.read(accountId, (account) => this.#readRows(account, selection))
     const [first] = rows
     return {
       rows: rows.map((row) => toUsageRow(row, selection)),
@@ -78,6 +80,13 @@ export class UsageRepository {
       }),
       truncated: first !== undefined && first.total_rows > BigInt(selection.rowsMax),
     }
+  }
+
+  async #readRows(account: AccountDays, selection: UsageSelection) {
+    const { rows } = await cubeQuery(account, selection).execute(this.#db)
+    // Without usage there is one row, which says up to when days are closed and nothing else.
+    const closedUntil = rows[0]?.closed_until ?? account.closedUntil
+    return { closedUntil, rows: rows.filter(({ requests }) => requests !== null) }
   }
 }
 
@@ -123,14 +132,15 @@ function cubeQuery(account: AccountDays, selection: UsageSelection): RawBuilder<
       sql`case when first_unit = last_unit then trim_scale(units)::text end as units`,
       sql`usd`,
       sql`diem`,
-      sql`count(*) over () as total_rows`,
+      sql`count(requests) over () as total_rows`,
       sql`sum(counted_requests) over () as total_requests`,
       sql`case when min(first_unit) over () = max(last_unit) over () then trim_scale(sum(units) over ())::text end
         as total_units`,
       sql`sum(usd) over () as total_usd`,
       sql`sum(diem) over () as total_diem`,
+      sql`${closedUntilOf(account.accountId)} as closed_until`,
     ])}
-    from grouped
+    from (values (1)) always left join grouped on true
     order by ${sql.join([...byTime, sql`usd + diem desc`, ...columns])}
     limit ${sql.lit(rowsMax)}`
 }
