@@ -139,14 +139,16 @@ function isOfField(error: unknown): boolean {
   return error instanceof GraphQLError && error.path !== undefined
 }
 
-/**
- * Errors of the GraphQL libraries about ids carry no code; of those about variables only the outermost names which. What
- * the libraries tell of their own insides stays inside.
- */
+/** Errors of the GraphQL libraries about ids carry no code; of those about variables only the outermost names which. */
 function withCode(cause: GraphQLError, error: unknown): GraphQLError {
   const { message } = error instanceof GraphQLError ? error : cause
-  const { originalError: _inside, ...extensions } = cause.extensions
+  const extensions = withoutInsides(cause.extensions)
   return locate(message, error, { ...extensions, code: extensions['code'] ?? badInput.code })
+}
+
+/** The library adds its own error to that of a body which is no JSON, and takes it for the sign that the status is 400 for all. */
+function withoutInsides({ originalError, ...extensions }: GraphQLErrorExtensions): GraphQLErrorExtensions {
+  return originalError === undefined ? extensions : { ...extensions, http: { status: 400, spec: false } }
 }
 
 function locate(message: string, error: unknown, extensions: GraphQLErrorExtensions): GraphQLError {
