@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { KeyCaller } from '../../../../server/domain/auth/caller.ts'
+import { ApiKeyRepository } from '../../../../server/domain/api-keys/api-key-repository.ts'
 import { UsageQuery } from '../../../../server/domain/usage/inputs.ts'
+import { UsageAnalyticsRepository } from '../../../../server/domain/usage/usage-analytics-repository.ts'
 import { UsageClosing } from '../../../../server/domain/usage/usage-closing.ts'
 import { UsageClosingRepository } from '../../../../server/domain/usage/usage-closing-repository.ts'
 import { UsageRepository } from '../../../../server/domain/usage/usage-repository.ts'
@@ -17,6 +19,8 @@ function setUp({ db }: TestDatabase, now: string) {
   const money = createMoneyHarness(db, clock)
   const closings = new UsageClosingRepository(db)
   const closing = new UsageClosing({ closings, clock })
+  const analytics = new UsageAnalyticsRepository(db)
+  const apiKeys = new ApiKeyRepository(db)
   const service = new UsageService({ usage: new UsageRepository(db), clock, hourlyRetentionDays: 100 })
   return {
     clock,
@@ -37,6 +41,15 @@ function setUp({ db }: TestDatabase, now: string) {
     },
     totals: async ({ accountId }: KeyCaller, from: string) =>
       (await service.cube(accountId, UsageQuery.parse({ from, to: clock.now().toISOString().slice(0, 10) }))).totals,
+    /** Nano-USD by each reader of the roll-ups, from a day on. */
+    readers: async ({ accountId, keyId }: KeyCaller, from: string) => {
+      const range = { from, to: clock.now().toISOString().slice(0, 10) }
+      const cube = await service.cube(accountId, UsageQuery.parse(range))
+      const [ofModel, ...others] = (await analytics.read(accountId, range, 8)).lines
+      const [ofKey] = await apiKeys.listSpend(accountId, [keyId], range)
+      expect(others).toEqual([])
+      return [cube.totals.amountNanoUsd, BigInt(ofModel?.usd ?? 0), BigInt(ofKey?.recent_nano ?? 0)]
+    },
     faults: async () => (await money.ledger.verify()).checks.filter(({ ok }) => !ok),
   }
 }
@@ -90,6 +103,24 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the closing of days on %s', (
     expect(await closedUntil(caller)).toBe('2026-04-08')
     expect(await totals(caller, '2026-03-09')).toMatchObject({ requests: 32, amountNanoUsd: 3_170n })
     expect(await faults()).toEqual([])
+  })
+
+  test('is seen as it is by every reader that has seen it otherwise', async () => {
+    await using database = await createTestDatabase(engine)
+    const { clock, money, closing, settle, readers } = setUp(database, '2026-03-09T23:59:00.000Z')
+    const caller = await money.addCaller({ usdNano: 100_000n })
+    const late = await money.open(caller, 70n)
+    await settle(caller)
+    clock.advance(24 * HOUR_MS)
+    const read = () => readers(caller, '2026-03-09')
+    expect(await read()).toEqual([100n, 100n, 100n])
+    await closing.closeDays()
+    expect(await read()).toEqual([100n, 100n, 100n])
+    expect(await read()).toEqual([100n, 100n, 100n])
+    await late.settle(usageOf(70n))
+    expect(await read()).toEqual([170n, 170n, 170n])
+    await closing.closeDays()
+    expect(await read()).toEqual([170n, 170n, 170n])
   })
 
   test('goes on where a process died in the midst of it', async () => {
