@@ -76,7 +76,7 @@ const ModelObject = builder.objectRef<ModelDefinition>('Model').implement({
     }),
     contextTokens: t.exposeInt('contextTokens', { description: 'Longest prompt and answer together.' }),
     maxCompletionTokens: t.exposeInt('maxCompletionTokens', { description: 'Longest answer.' }),
-    offline: t.exposeBoolean('offline', { description: 'Whether it is out of service for now.' }),
+    offline: t.exposeBoolean('offline', { description: 'Whether it is out of service at present.' }),
     capabilities: t.field({
       type: ModelCapabilitiesType,
       description: 'What it can do.',

@@ -28,7 +28,7 @@ export interface Payment {
   digest: string
   /** The newest that was told while settling; from `settled` on the one that the chain shows. */
   transactionId: string | null
-  /** All that were told, oldest first: any of them may be the one that a block takes. */
+  /** All that were told, oldest first; a block may take each of them, but only one. */
   toldTransactionIds: readonly string[]
   transferIndex: number | null
   /** Why it was refused, failed or died, in the words of the chain or the facilitator. */
