@@ -60,7 +60,7 @@ const ATTACKS: Record<string, Attack> = {
   'REST: a chat nested 100,000 deep': {
     path: '/api/v1/chat/completions',
     body: '['.repeat(100_000),
-    code: 'INVALID_JSON',
+    code: 'INVALID_REQUEST',
   },
   'REST: a key of 1 MB': {
     path: '/api/v1/api_keys',
