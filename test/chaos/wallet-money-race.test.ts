@@ -10,6 +10,7 @@ import { ensureWalletAccount } from '../../server/domain/wallets/wallet-account-
 import { WalletLinkRepository } from '../../server/domain/wallets/wallet-link-repository.ts'
 import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { createMoneyHarness, usageOf } from '../support/money-harness.ts'
+import { RECEIVED_PAYMENT } from '../support/received-payment.ts'
 
 const PROCESSES = 3
 const PAYMENTS = 60
@@ -38,16 +39,8 @@ async function settledPayment(payments: PaymentRepository, index: number): Promi
       validUntil: now,
       wire: { x402Version: 2, accepted: { ...accepted, ...terms }, payload: {} },
     },
-    digest: 'digest',
-    transactionId: null,
-    toldTransactionIds: [],
-    transferIndex: null,
-    reason: null,
-    accountId: null,
-    balanceAfterNanoUsd: null,
-    idempotencyKey: null,
     receivedAt: now,
-    looks: 0,
+    ...RECEIVED_PAYMENT,
   }
   await payments.claim(payment, { now, lookAt: null })
   const transfer = { transactionId: `0x${index}`, transferIndex: 0, payer: WALLET, amountAtomic: 5_000_000n }

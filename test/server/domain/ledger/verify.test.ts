@@ -8,6 +8,7 @@ import { WalletLinkRepository } from '../../../../server/domain/wallets/wallet-l
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness, type MoneyHarness, usageOf } from '../../../support/money-harness.ts'
+import { RECEIVED_PAYMENT } from '../../../support/received-payment.ts'
 
 const DAY_MS = 86_400_000
 const USD = 1_000_000_000n
@@ -58,16 +59,8 @@ async function payAndLink(accountId: string): Promise<void> {
       validUntil: null,
       wire: { x402Version: 2, accepted, payload: {} },
     },
-    digest: 'digest',
-    transactionId: null,
-    toldTransactionIds: [],
-    transferIndex: null,
-    reason: null,
-    accountId: null,
-    balanceAfterNanoUsd: null,
-    idempotencyKey: null,
     receivedAt: now,
-    looks: 0,
+    ...RECEIVED_PAYMENT,
   } as const
   await payments.claim(payment, { now, lookAt: null })
   const transfer = { transactionId: '0x1', transferIndex: 0, payer: WALLET, amountAtomic: 5_000_000n }

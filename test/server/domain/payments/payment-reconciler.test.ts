@@ -20,6 +20,7 @@ import {
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
+import { RECEIVED_PAYMENT } from '../../../support/received-payment.ts'
 
 const NETWORK = 'eip155:8453'
 const PAYER = `0x${'a'.repeat(40)}`
@@ -130,16 +131,8 @@ async function leaveBehind(): Promise<Payment> {
     id: createIdSource(clock).uuid(),
     state: 'received',
     signed: signed(`claim-${serial}`),
-    digest: 'digest',
-    transactionId: null,
-    toldTransactionIds: [],
-    transferIndex: null,
-    reason: null,
-    accountId: null,
-    balanceAfterNanoUsd: null,
-    idempotencyKey: null,
     receivedAt: now,
-    looks: 0,
+    ...RECEIVED_PAYMENT,
   }
   const claimed = await payments.claim(payment, { now, lookAt: new Date(now.getTime() + 15_000) })
   if (claimed === undefined) throw new Error('claimed before')

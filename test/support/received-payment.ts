@@ -1,0 +1,12 @@
+/** What nobody knows yet of a payment that was just received. */
+export const RECEIVED_PAYMENT = {
+  digest: 'digest',
+  transactionId: null,
+  toldTransactionIds: [],
+  transferIndex: null,
+  reason: null,
+  accountId: null,
+  balanceAfterNanoUsd: null,
+  idempotencyKey: null,
+  looks: 0,
+}
