@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { createPostgresDatabase } from '../../server/db/database.ts'
-import { ROLL_DAYS, ROLL_HOURS } from '../../server/db/migrations/20261121-0310-usage-rollups.ts'
+import { ROLL_DAYS, ROLL_HOURS } from '../../server/db/functions/usage-cells.ts'
 import { systemClock } from '../../server/domain/clock.ts'
 import { UsageClosing } from '../../server/domain/usage/usage-closing.ts'
 import { UsageClosingRepository } from '../../server/domain/usage/usage-closing-repository.ts'

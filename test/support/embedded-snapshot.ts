@@ -1,17 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { openAsBlob } from 'node:fs'
-import { access, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { globSync, openAsBlob } from 'node:fs'
+import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, PGliteDialect } from 'kysely'
 import { migrateToLatest } from '../../server/db/migrate.ts'
 import type { Database } from '../../server/db/schema.ts'
+import { trustProcessClock } from './process-clock.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const MIGRATIONS = join(ROOT, 'server/db/migrations')
+const SCHEMA_SOURCES = ['server/db/{migrations,functions}/*.ts', 'test/support/process-clock.ts']
 const CACHE = join(ROOT, 'node_modules/.cache/sluice-tests')
 
-/** A migrated embedded database, dumped: initialising one takes seconds, restoring it half of one. Kept until a migration changes. */
+/** A migrated embedded database, dumped: initialising one takes seconds, restoring it half of one. Kept until the schema changes. */
 export async function openEmbeddedSnapshot(): Promise<Blob> {
   const path = join(CACHE, `${await fingerprint()}.tar`)
   if (!(await exists(path))) await writeSnapshot(path)
@@ -23,6 +24,7 @@ async function writeSnapshot(path: string): Promise<void> {
   const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) })
   try {
     await migrateToLatest(db)
+    await trustProcessClock(db)
     const dump = await pglite.dumpDataDir('none')
     await mkdir(CACHE, { recursive: true })
     const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
@@ -35,9 +37,8 @@ async function writeSnapshot(path: string): Promise<void> {
 
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256')
-  const names = (await readdir(MIGRATIONS)).toSorted()
-  for (const path of [...names.map((name) => join(MIGRATIONS, name)), join(ROOT, 'package-lock.json')]) {
-    hash.update(await readFile(path))
+  for (const path of [...globSync(SCHEMA_SOURCES, { cwd: ROOT }).toSorted(), 'package-lock.json']) {
+    hash.update(await readFile(join(ROOT, path)))
   }
   return hash.digest('hex').slice(0, 16)
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import { createPostgresDatabase } from '../../server/db/database.ts'
 import { migrateToLatest } from '../../server/db/migrate.ts'
+import { trustProcessClock } from './process-clock.ts'
 
 /** A migrated database that tests clone, and the connection that may create more of them. */
 export interface PostgresTemplate {
@@ -40,6 +41,7 @@ export async function createTemplate(adminUrl: string): Promise<PostgresTemplate
   const { db, close } = createPostgresDatabase(urlOf(adminUrl, templateName))
   try {
     await migrateToLatest(db)
+    await trustProcessClock(db)
   } finally {
     await close()
   }

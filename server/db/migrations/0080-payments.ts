@@ -24,6 +24,7 @@ const STATEMENTS = [
     updated_at timestamptz not null,
     look_at timestamptz,
     looks integer not null default 0,
+    idempotency_key text,
     check ((state in ('settled', 'credited')) = (transfer_index is not null)),
     check ((state = 'credited') = (account_id is not null and balance_after_nano is not null))
   )`,
@@ -31,6 +32,9 @@ const STATEMENTS = [
   sql`create unique index payments_transfer on payments (network, transaction_id, transfer_index) where transfer_index is not null`,
   sql`create index payments_look on payments (look_at) where look_at is not null`,
   sql`create index payments_received on payments (received_at, payment_id)`,
+  sql`create unique index payments_idempotency on payments (payer_chain, payer_address, idempotency_key)
+    where idempotency_key is not null and state not in ('refused', 'failed', 'dead')`,
+  sql`create index payments_keyed on payments (received_at) where idempotency_key is not null`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -13,8 +13,6 @@ const STATEMENTS = [
   )`,
   // Of all accounts together, for the operator's list and for the end of their keeping.
   sql`create index rate_limit_refusals_newest on rate_limit_refusals (refused_at, refusal_id)`,
-  sql`alter table accounts add column limit_overrides json`,
-  sql`alter table api_keys add column limit_overrides json`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,27 +1,4 @@
-import { type Kysely, sql } from 'kysely'
-
-/** One settlement as the server sends it; `sku` is null for a release, which charges nothing and writes no usage. */
-const SETTLEMENT = sql`create type settlement as (
-  account_id uuid,
-  request_id uuid,
-  currency text,
-  day date,
-  charge_nano bigint,
-  transfer_id uuid,
-  sku text,
-  model_name text,
-  model_type text,
-  unit_type text,
-  lines json,
-  outcome text,
-  estimated boolean,
-  upstream_id text,
-  retries integer,
-  duration_ms integer,
-  settled_at timestamptz
-)`
-
-const USAGE_LINE = sql`create type usage_line as (type text, units numeric, amount bigint)`
+import { cellsOf, ROLL_DAYS, ROLL_HOURS } from './usage-cells.ts'
 
 /**
  * Ends a batch of holds: each becomes one charge of its true cost and a release of the rest, with its ledger transfer,
@@ -29,24 +6,32 @@ const USAGE_LINE = sql`create type usage_line as (type text, units numeric, amou
  * for the day is never charged again: its settlement answers `settled_before`, and a second hold under its id, made to
  * finish the work of a dead process, is released. A hold that a sweeper released answers `lost`.
  */
-const SETTLE_HOLDS = sql`create function settle_holds(items json)
+export const SETTLE_HOLDS = `create or replace function settle_holds(items json)
 returns table (ordinal bigint, outcome text, charged_nano bigint, balance_after_nano bigint)
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+  of_days text;
+  settled_ids uuid[];
+  settled_charges bigint[];
 begin
   perform 1 from balances b
     where b.account_id in (select (item ->> 'account_id')::uuid from json_array_elements(items) item)
     order by b.account_id, b.currency for update;
 
+  -- With the days written out the planner opens their partitions alone; a plan for any day would open hundreds each time.
+  select string_agg(distinct quote_literal((item ->> 'day')::date), ',') into of_days from json_array_elements(items) item;
+  execute format('select array_agg(u.request_id), array_agg(u.charge_nano)
+    from json_to_recordset($1) i(account_id uuid, day date, request_id uuid)
+    join usage_events u on u.account_id = i.account_id and u.day = i.day and u.request_id = i.request_id
+    where u.day in (%s)', of_days) into settled_ids, settled_charges using items;
+
   return query
   with item as materialized (
-    select i.*, (
-      select u.charge_nano from usage_events u
-      where u.account_id = i.account_id and u.day = i.day and u.request_id = i.request_id
-    ) as charged_before_nano
+    select i.*, settled_charges[array_position(settled_ids, i.request_id)] as charged_before_nano
     from rows from (json_populate_recordset(null::settlement, items)) with ordinality i
   ), ended as (
     delete from holds h using item i where h.account_id = i.account_id and h.request_id = i.request_id
@@ -102,17 +87,15 @@ begin
       group by 1, 2, 3
     ) t
     where s.account_id = t.account_id and s.key_id = t.key_id and s.currency = t.currency
-  ), rolled as (
-    insert into usage_daily as d (account_id, day, key_id, sku, line_type, currency, model_name, model_type, unit_type,
-      requests, units, amount_nano)
-    select e.account_id, e.day, coalesce(e.key_id, '00000000-0000-0000-0000-000000000000'), e.sku, l.type, e.currency,
-      max(e.model_name), max(e.model_type), max(e.unit_type),
-      count(*) filter (where l.ordinality = 1), sum(l.units), sum(l.amount)
-    from ended e cross join lateral rows from (json_populate_recordset(null::usage_line, e.lines)) with ordinality l
-    where e.sku is not null
-    group by 1, 2, 3, 4, 5, 6
-    on conflict (account_id, day, key_id, sku, line_type, currency) do update set
-      requests = d.requests + excluded.requests, units = d.units + excluded.units, amount_nano = d.amount_nano + excluded.amount_nano
+  ), cells as materialized (${cellsOf('ended')}
+  ), rolled_days as (
+    ${ROLL_DAYS}
+  ), rolled_hours as (
+    ${ROLL_HOURS}
+  ), reopened as (
+    update usage_closings c set closing_until = least(c.closing_until, t.day), closed_until = least(c.closed_until, t.day)
+    from (select account_id, min(day) as day from cells group by 1) t
+    where c.account_id = t.account_id and t.day < c.closing_until
   )
   select c.ordinality, case when c.charged_before_nano is null then 'settled' else 'settled_before' end,
     coalesce(c.charged_before_nano, c.charge_nano), c.balance_after_nano::bigint
@@ -125,7 +108,3 @@ begin
   where i.ordinality not in (select e.ordinality from ended e);
 end
 $$`
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [SETTLEMENT, USAGE_LINE, SETTLE_HOLDS]) await statement.execute(db)
-}

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-const TABLES = [
+const STATEMENTS = [
   sql`create table idempotency_records (
     account_id uuid not null,
     key text not null,
@@ -16,6 +16,7 @@ const TABLES = [
     body bytea,
     body_bytes bigint,
     chunk_count integer,
+    replays integer not null default 0,
     primary key (account_id, key)
   ) with (fillfactor = 70)`,
   sql`create index idempotency_records_expiry on idempotency_records (expires_at)`,
@@ -31,8 +32,9 @@ const TABLES = [
   // Sealed bytes do not compress.
   sql`alter table idempotency_records alter column body set storage external`,
   sql`alter table idempotency_chunks alter column content set storage external`,
+  sql`create index idempotency_records_request on idempotency_records (account_id, request_id)`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of TABLES) await statement.execute(db)
+  for (const statement of STATEMENTS) await statement.execute(db)
 }

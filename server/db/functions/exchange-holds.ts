@@ -1,10 +1,8 @@
-import { type Kysely, sql } from 'kysely'
-
 /**
  * One turn of the money path: settlements first, since they free what admissions may then take, both in one transaction
  * and one commit. Amounts are text, since JSON numbers end at 53 bits. All balance rows are locked here, in key order, before either function locks its part of them.
  */
-const EXCHANGE_HOLDS = sql`create function exchange_holds(settlements json, admissions json) returns json
+export const EXCHANGE_HOLDS = `create or replace function exchange_holds(settlements json, admissions json) returns json
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set jit = off set plan_cache_mode = force_generic_plan
@@ -32,7 +30,3 @@ begin
   return json_build_array(settled, admitted);
 end
 $$`
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  await EXCHANGE_HOLDS.execute(db)
-}

@@ -19,9 +19,19 @@ const STATEMENTS = [
   )`,
   sql`create index operator_actions_account on operator_actions (account_id, action_id) where account_id is not null`,
   sql`create index operator_actions_model on operator_actions (model_id, action_id) where model_id is not null`,
-  sql`alter table accounts add column suspended_at timestamptz, add column suspended_reason text`,
-  // Support finds an account by what its owner can still see of a key.
-  sql`create index api_keys_last6_chars on api_keys (last6_chars)`,
+  sql`create table catalogue_changes (
+    change_id uuid primary key,
+    model_id text not null,
+    patch json not null,
+    effective_at timestamptz not null,
+    actor text not null,
+    reason text not null,
+    created_at timestamptz not null,
+    withdrawn_at timestamptz,
+    withdrawn_by text,
+    withdrawn_reason text
+  )`,
+  sql`create index catalogue_changes_model on catalogue_changes (model_id, change_id)`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

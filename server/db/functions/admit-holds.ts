@@ -1,61 +1,3 @@
-import { type Kysely, sql } from 'kysely'
-
-/** What a key has spent and holds in its limit period; a row of an earlier day or month counts as zero. */
-const KEY_SPENT = sql`create function key_spent_nano(spend key_spend, period text, on_day date) returns bigint
-language sql immutable as $$
-  select case
-    when spend is null then 0
-    else spend.held_nano + case period
-      when 'LIFETIME' then spend.lifetime_nano
-      when 'MONTH' then case when spend.month >= date_trunc('month', on_day)::date then spend.month_nano else 0 end
-      else case when spend.day >= on_day then spend.day_nano else 0 end
-    end
-  end
-$$`
-
-/** Puts one hold, or says why not: DIEM first, then USD, each needing the balance and the key's limit to cover it. */
-const ADMIT_ONE = sql`create function admit_one_hold(hold holds) returns text language plpgsql as $$
-declare
-  key api_keys;
-  spend key_spend;
-  key_limit numeric;
-  balance balances;
-  refusal text := 'insufficient_balance';
-begin
-  if hold.key_id is not null then
-    select * into key from api_keys k where k.account_id = hold.account_id and k.key_id = hold.key_id;
-    if key.key_id is null or key.revoked_at is not null or key.expires_at <= hold.admitted_at then
-      return 'key_inactive';
-    end if;
-  end if;
-  for balance in
-    select * from balances b where b.account_id = hold.account_id order by b.currency = 'diem' desc
-  loop
-    continue when balance.balance_nano - balance.held_nano < hold.amount_nano;
-    key_limit := case balance.currency when 'diem' then key.limit_diem_nano else key.limit_usd_nano end;
-    if key_limit is not null then
-      select * into spend from key_spend s
-        where s.account_id = hold.account_id and s.key_id = hold.key_id and s.currency = balance.currency;
-      if key_spent_nano(spend, key.limit_period, hold.day) + hold.amount_nano > key_limit then
-        refusal := 'key_limit_' || balance.currency;
-        continue;
-      end if;
-    end if;
-    hold.currency := balance.currency;
-    insert into holds select hold.*;
-    update balances b set held_nano = b.held_nano + hold.amount_nano
-      where b.account_id = hold.account_id and b.currency = hold.currency;
-    if hold.key_id is not null then
-      insert into key_spend as s (account_id, key_id, currency, held_nano, day, month)
-        values (hold.account_id, hold.key_id, hold.currency, hold.amount_nano, hold.day, date_trunc('month', hold.day)::date)
-        on conflict (account_id, key_id, currency) do update set held_nano = s.held_nano + excluded.held_nano;
-    end if;
-    return 'admitted';
-  end loop;
-  return refusal;
-end
-$$`
-
 /**
  * Decides a batch of admissions exactly, in arrival order. An account whose whole batch is covered is admitted in one
  * set-based statement; any other is decided item by item. Balance rows are locked first and in key order, here and in
@@ -63,7 +5,7 @@ $$`
  * an attempt whose answer got lost: it is admitted again without a second hold. The settings keep every table access a
  * look-up by primary key: a plan made while the tables were empty would else scan them when they are large.
  */
-const ADMIT_HOLDS = sql`create function admit_holds(items json)
+export const ADMIT_HOLDS = `create or replace function admit_holds(items json)
 returns table (ordinal bigint, outcome text, currency text, usd_nano bigint, diem_nano bigint)
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -137,40 +79,3 @@ begin
     left join balances d on d.account_id = i.account_id and d.currency = 'diem';
 end
 $$`
-
-/** Grows an open hold when the balance and the key's limit cover the growth; false otherwise. */
-const EXTEND_HOLD = sql`create function extend_hold(of_account uuid, of_request uuid, by_nano bigint) returns boolean
-language plpgsql as $$
-declare
-  hold holds;
-  key api_keys;
-  spend key_spend;
-  balance balances;
-  key_limit numeric;
-begin
-  select b.* into balance from balances b join holds h using (account_id, currency)
-    where h.account_id = of_account and h.request_id = of_request for update of b;
-  select * into hold from holds h where h.account_id = of_account and h.request_id = of_request;
-  if hold.request_id is null or balance.balance_nano - balance.held_nano < by_nano then
-    return false;
-  end if;
-  if hold.key_id is not null then
-    select * into key from api_keys k where k.account_id = of_account and k.key_id = hold.key_id;
-    select * into spend from key_spend s
-      where s.account_id = of_account and s.key_id = hold.key_id and s.currency = hold.currency;
-    key_limit := case hold.currency when 'diem' then key.limit_diem_nano else key.limit_usd_nano end;
-    if key_spent_nano(spend, key.limit_period, hold.day) + by_nano > key_limit then
-      return false;
-    end if;
-    update key_spend s set held_nano = s.held_nano + by_nano
-      where s.account_id = of_account and s.key_id = hold.key_id and s.currency = hold.currency;
-  end if;
-  update holds h set amount_nano = h.amount_nano + by_nano where h.account_id = of_account and h.request_id = of_request;
-  update balances b set held_nano = b.held_nano + by_nano where b.account_id = of_account and b.currency = hold.currency;
-  return true;
-end
-$$`
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [KEY_SPENT, ADMIT_ONE, ADMIT_HOLDS, EXTEND_HOLD]) await statement.execute(db)
-}
