@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { DomainError } from '../server/domain/errors.ts'
+import { bodyTooLarge, decodeBody } from './content-decoding.ts'
 import { assertParsable } from './json-structure.ts'
 import type { Route } from './route.ts'
 
@@ -12,10 +13,11 @@ export interface ReadBody {
   parsed: unknown
 }
 
-/** Reads and parses what a route declares; the exact bytes stay, since idempotency compares them. */
+/** Reads, decompresses and parses the body that a route declares; its bytes are kept for idempotency to compare. */
 export async function readRequestBody(request: IncomingMessage, declared: Route['body']): Promise<ReadBody> {
   if (declared === undefined) return { raw: EMPTY, parsed: undefined }
-  const raw = await readBytes(request, declared.limitBytes)
+  const received = await readBytes(request, declared.limitBytes)
+  const raw = await decodeBody(received, request.headers['content-encoding'], declared.limitBytes)
   if (declared.kind === 'raw') return { raw, parsed: undefined }
   if (raw.length === 0) return { raw, parsed: undefined }
   const contentType = request.headers['content-type'] ?? ''
@@ -39,12 +41,7 @@ function cutOff(): DomainError {
 }
 
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  const tooLarge = (): DomainError =>
-    new DomainError(
-      'payload_too_large',
-      `The request body is larger than the ${limitBytes} bytes that this route takes; send less in one request`,
-    )
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(tooLarge())
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(bodyTooLarge(limitBytes))
   // A client may leave while the payment it brought settles; nothing would ever be heard of its body.
   if (request.destroyed) return Promise.reject(cutOff())
   return new Promise((resolve, reject) => {
@@ -54,7 +51,7 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
       bytes += chunk.length
       if (bytes > limitBytes) {
         request.pause()
-        reject(tooLarge())
+        reject(bodyTooLarge(limitBytes))
         return
       }
       chunks.push(chunk)

@@ -9,7 +9,7 @@ const BEARER = /^Bearer +(\S+)\s*$/i
 /**
  * Who sends the request, as far as the route's access asks. A wallet's signature wins over a key where wallets are
  * served, and means nothing elsewhere. Fails with `unauthenticated`, `sign_in_required`, `sign_in_refused` or, while
- * the caller is blocked, `abuse_blocked`.
+ * the wallet is blocked, `abuse_blocked`.
  */
 export async function identify(request: IncomingMessage, access: Access, services: Services): Promise<Caller | null> {
   if (access === 'public') return null
@@ -19,9 +19,7 @@ export async function identify(request: IncomingMessage, access: Access, service
   const header = access === 'wallet' ? undefined : request.headers.authorization
   if (header === undefined && access === 'optional') return null
   if (header === undefined) throw credentialMissing(access, services)
-  const caller = await authenticate(header, services, address)
-  services.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
-  return caller
+  return authenticate(header, services, address)
 }
 
 /** The caller of a route of wallets. */

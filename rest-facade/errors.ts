@@ -27,6 +27,8 @@ const REST_ERRORS: Record<DomainErrorCode, RestError> = {
   forbidden: { status: 403, code: 'UNAUTHORIZED', type: 'permission_error' },
   model_privacy: { status: 403, code: 'MODEL_PRIVACY', type: 'permission_error' },
   not_found: invalid('NOT_FOUND', 404),
+  method_not_allowed: invalid('METHOD_NOT_ALLOWED', 405),
+  gone: invalid('GONE', 410),
   model_not_found: invalid('MODEL_NOT_FOUND', 404),
   conflict: invalid('CONFLICT', 409),
   payload_too_large: invalid('PAYLOAD_TOO_LARGE', 413),

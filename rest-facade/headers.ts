@@ -37,8 +37,7 @@ export function setRateLimitHeaders(
   exchange.setHeader('x-ratelimit-reset-tokens', Math.ceil(waitMs / 1_000))
 }
 
-/** The balances as they stand, on answers that charge nothing. An account that never had a currency has none of it. */
-/** A currency that the account never had is zero, as it is on metered answers. */
+/** The current balances, on responses that charge nothing. A currency that the account never had is zero. */
 export function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): void {
   const nanoOf = (name: Currency): bigint => balances.find(({ currency }) => currency === name)?.balanceNanoUsd ?? 0n
   const usdNano = nanoOf('usd')

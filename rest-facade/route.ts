@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import type { Caller } from '../server/domain/auth/caller.ts'
+import type { RatePlan } from '../server/domain/rate-limits/rate-plan.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
@@ -21,6 +23,11 @@ export interface Route {
   takesPayment?: true
   /** Answers are compressed for clients that ask for it; worth it only for large ones. */
   compressed?: true
+  /**
+   * The windows whose state the headers of a rejected or failed request show; undefined while they are not known. Absent:
+   * the account's window of management requests.
+   */
+  ratePlan?: (exchange: Exchange, caller: Caller) => RatePlan | undefined
   /** One line for the OpenAPI document. */
   summary: string
   /** Body or query schema, for the OpenAPI document; the handler parses with the same one. */

@@ -25,6 +25,8 @@ const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
   forbidden: { code: 'FORBIDDEN', status: 403 },
   model_privacy: { code: 'FORBIDDEN', status: 403 },
   not_found: { code: 'NOT_FOUND', status: 404 },
+  method_not_allowed: { code: 'BAD_USER_INPUT', status: 405 },
+  gone: { code: 'NOT_FOUND', status: 410 },
   model_not_found: { code: 'NOT_FOUND', status: 404 },
   conflict: { code: 'CONFLICT', status: 409 },
   payload_too_large: { code: 'PAYLOAD_TOO_LARGE', status: 413 },

@@ -63,6 +63,7 @@ export function createGraphqlServer({
     handle(request, response) {
       const requestId = services.ids.requestId()
       response.setHeader('CF-RAY', requestId)
+      response.setHeader('X-Request-ID', requestId)
       response.setHeader('Vary', 'Origin')
       answer({ request, response, requestId }).catch((error: unknown) => {
         log.warn('a graphql answer could not be sent', { requestId, error })

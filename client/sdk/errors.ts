@@ -13,10 +13,13 @@ export type ErrorCode =
   | 'INVALID_REQUEST'
   | 'INVALID_JSON'
   | 'AUTHENTICATION_FAILED'
+  | 'AUTHENTICATION_FAILED_INACTIVE_KEY'
   | 'ADMIN_KEY_REQUIRED'
   | 'UNAUTHORIZED'
   | 'MODEL_PRIVACY'
   | 'NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'GONE'
   | 'MODEL_NOT_FOUND'
   | 'CONFLICT'
   | 'PAYLOAD_TOO_LARGE'
@@ -116,7 +119,7 @@ export class ApiError extends SluiceError {
   }
 }
 
-/** 400, 413, 415, 422: the request breaks a rule; `fields` names where. */
+/** 400, 405, 413, 415, 422: the request breaks a rule; `fields` names where. */
 export class ValidationError extends ApiError {
   override readonly name = 'ValidationError'
 }
@@ -136,7 +139,7 @@ export class PermissionError extends ApiError {
   override readonly name = 'PermissionError'
 }
 
-/** 404: no such model, object or path. */
+/** 404 and 410: no such model, object or path. */
 export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError'
 }
@@ -177,7 +180,9 @@ const CLASSES: Readonly<Record<number, typeof ApiError>> = {
   402: InsufficientBalanceError,
   403: PermissionError,
   404: NotFoundError,
+  405: ValidationError,
   409: ConflictError,
+  410: NotFoundError,
   413: ValidationError,
   415: ValidationError,
   422: ValidationError,

@@ -16,7 +16,7 @@ const LimitNumber = z
   .nullish()
 
 /** `vcu` is DIEM's old name: it counts where `diem` gives no number, so that no cap of an old client gets lost. */
-export const ConsumptionLimitBody = z
+const ConsumptionLimitFields = z
   .strictObject({ usd: LimitNumber, diem: LimitNumber, vcu: LimitNumber })
   .transform(({ usd, diem, vcu }): Partial<ConsumptionLimits> => {
     const diemNano = diem ?? vcu ?? (diem === null || vcu === null ? null : undefined)
@@ -25,6 +25,11 @@ export const ConsumptionLimitBody = z
       ...(diemNano === undefined ? {} : { diemNano }),
     }
   })
+
+/** Null, like an object of nulls, removes every cap. */
+export const ConsumptionLimitBody = ConsumptionLimitFields.nullable().transform(
+  (limits): Partial<ConsumptionLimits> => limits ?? { usdNano: null, diemNano: null },
+)
 
 /** Limits on the wire are numbers, or null for no cap; what was sent as `vcu` is answered as `diem`. */
 export function toConsumptionLimit({ usdNano, diemNano }: ConsumptionLimits) {

@@ -1,3 +1,4 @@
+import { DomainError } from '../../server/domain/errors.ts'
 import type { Route } from '../route.ts'
 
 /** The day from which clients of the public API know this endpoint as gone. */
@@ -14,6 +15,6 @@ export const getUsageRoute: Route = {
     exchange.setHeader('Deprecation', DEPRECATION)
     exchange.setHeader('Sunset', SUNSET)
     exchange.setHeader('Link', `<${SUCCESSOR}>; rel="successor-version"`)
-    exchange.json(410, { error: `This endpoint is retired; use GET ${SUCCESSOR}`, code: 'GONE' })
+    throw new DomainError('gone', `This endpoint is retired; use GET ${SUCCESSOR}`)
   },
 }

@@ -1,3 +1,5 @@
+import type { Caller } from '../../server/domain/auth/caller.ts'
+import type { RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
 import type { DomainError } from '../../server/domain/errors.ts'
 import type { ChatCompletion } from '../../server/domain/inference/chat-service.ts'
 import { ChatRequest } from '../../server/domain/inference/chat/chat-request.ts'
@@ -5,6 +7,7 @@ import { invalidField } from '../../server/domain/validation.ts'
 import { type Exchange, JSON_TYPE } from '../exchange.ts'
 import { setMeteringHeaders } from '../headers.ts'
 import { journalOf } from '../idempotency.ts'
+import { modelNameOf } from '../models/model-name-of.ts'
 import { modelHeaders, setModelHeaders } from '../models/model-headers.ts'
 import { JSON_BODY_BYTES_MAX, type Route } from '../route.ts'
 import { writeEventStream } from './write-event-stream.ts'
@@ -15,6 +18,7 @@ export const createChatCompletionRoute: Route = {
   access: 'inference',
   idempotent: true,
   body: { kind: 'json', limitBytes: JSON_BODY_BYTES_MAX },
+  ratePlan: toTextRatePlan,
   summary: 'Answer a conversation, in one piece or as a stream of events',
   input: ChatRequest,
   async handler(exchange) {
@@ -29,6 +33,12 @@ export const createChatCompletionRoute: Route = {
     if ('frames' in answer) await writeEventStream(exchange, answer.frames)
     else exchange.json(200, answer.body)
   },
+}
+
+/** The windows of the model that the body names, if there is one. */
+function toTextRatePlan({ services, body }: Exchange, caller: Caller): RatePlan | undefined {
+  const model = services.catalogue.findNamed(modelNameOf(body), 'text')
+  return model === undefined ? undefined : services.ratePlans.planForText(caller, model, 0)
 }
 
 function toKept(exchange: Exchange, { body, served }: ChatCompletion) {

@@ -14,6 +14,7 @@ export const proxyRpcRoute: Route = {
   idempotent: true,
   compressed: true,
   body: { kind: 'raw', limitBytes: RPC_BODY_BYTES_MAX },
+  ratePlan: ({ services }, caller) => services.ratePlans.planForRpc(caller, 0),
   summary: 'Call a blockchain node by JSON-RPC 2.0, single or batch',
   async handler(exchange) {
     const { context, services } = exchange

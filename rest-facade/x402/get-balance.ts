@@ -9,6 +9,7 @@ export const getWalletBalanceRoute: Route = {
   method: 'get',
   path: '/x402/balance/:walletAddress',
   access: 'wallet',
+  ratePlan: ({ services }, caller) => services.ratePlans.planForWalletRead(caller, 'balance'),
   summary: 'What a wallet has left',
   async handler(exchange) {
     const { walletStatements, ratePlans, rateLimits } = exchange.services

@@ -10,6 +10,7 @@ export const listWalletTransactionsRoute: Route = {
   method: 'get',
   path: '/x402/transactions/:walletAddress',
   access: 'wallet',
+  ratePlan: ({ services }, caller) => services.ratePlans.planForWalletRead(caller, 'transactions'),
   summary: 'Top-ups, charges and refunds of a wallet, newest first',
   input: TransactionPage,
   async handler(exchange) {

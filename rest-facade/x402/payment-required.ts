@@ -1,3 +1,4 @@
+import type { WalletCaller } from '../../server/domain/auth/caller.ts'
 import type { DomainError } from '../../server/domain/errors.ts'
 import { toUsdNumber } from '../../server/domain/money.ts'
 import type { PaymentRequirement } from '../../server/domain/payments/payment-network.ts'
@@ -11,6 +12,7 @@ import { atomicToUsdNumber } from './usd.ts'
 
 const USDC_DECIMALS = 6
 const NAME_OF_FAMILY: Record<string, string> = { eip155: 'base', solana: 'solana' }
+const FAMILY_OF_CHAIN: Record<WalletCaller['walletChain'], string> = { evm: 'eip155', solana: 'solana' }
 
 /** x402's PaymentRequired, as the header `PAYMENT-REQUIRED` carries it in Base64. */
 interface PaymentRequired {
@@ -31,7 +33,8 @@ export async function answerPaymentRequired(
   route: Route,
 ): Promise<object | undefined> {
   const { services, caller, target } = exchange
-  const isShort = error.code === 'insufficient_balance' && caller?.kind === 'wallet'
+  const shortWallet = error.code === 'insufficient_balance' && caller?.kind === 'wallet' ? caller : undefined
+  const isShort = shortWallet !== undefined
   if (!services.paymentOptions.available || !(isShort || error.code === 'sign_in_required')) return undefined
   const challenge = services.signInChallenges.create(target.path)
   const accepts = await services.paymentOptions.forRequests()
@@ -46,7 +49,7 @@ export async function answerPaymentRequired(
   exchange.setHeader('PAYMENT-REQUIRED', Buffer.from(JSON.stringify(required)).toString('base64'))
   exchange.setHeader('Cache-Control', 'no-store')
   if (!isShort) return { ...required, authOptions: authOptions(services) }
-  return shortOfMoney(exchange, error, { accepts, challenge })
+  return shortOfMoney(exchange, error, { wallet: shortWallet, accepts, challenge })
 }
 
 function authOptions({ publicUrl, docsUrl }: Services) {
@@ -70,10 +73,15 @@ function authOptions({ publicUrl, docsUrl }: Services) {
 function shortOfMoney(
   { services }: Exchange,
   error: DomainError,
-  { accepts, challenge }: { accepts: readonly PaymentRequirement[]; challenge: SignInChallenge },
+  {
+    wallet,
+    accepts,
+    challenge,
+  }: { wallet: WalletCaller; accepts: readonly PaymentRequirement[]; challenge: SignInChallenge },
 ): object {
   const minimumTopUpUsd = atomicToUsdNumber(TOP_UP_MIN_ATOMIC)
-  const [first] = accepts
+  const first =
+    accepts.find(({ network }) => FAMILY_OF_CHAIN[wallet.walletChain] === network.split(':')[0]) ?? accepts[0]
   const topUpUrl = `${services.publicUrl}/api/v1/x402/top-up`
   return {
     error: 'Payment required',

@@ -44,12 +44,14 @@ builder.node(AccountType, {
     accountId: t.exposeID('id', { description: 'The id by which the REST API and the operator know the account.' }),
     name: t.string({
       description: 'The name that the operator gave it; of a wallet its address.',
+      nullable: true,
       authScopes: { owner: true },
       resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).name,
     }),
     kind: t.field({
       type: AccountKind,
       description: 'How the account came to be.',
+      nullable: true,
       authScopes: { owner: true },
       resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).kind,
     }),

@@ -151,6 +151,7 @@ builder.objectFields(AccountType, (t) => ({
   apiKeys: t.field({
     type: ApiKeyConnection,
     description: 'The keys that are neither revoked nor expired, newest first.',
+    nullable: true,
     authScopes: { owner: true },
     args: pageArgs,
     complexity: pageComplexity,

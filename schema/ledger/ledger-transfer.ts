@@ -59,6 +59,7 @@ builder.objectField(AccountType, 'ledger', (t) =>
   t.field({
     type: LedgerTransferConnection,
     description: 'Every posting of both currencies, newest first.',
+    nullable: true,
     authScopes: { owner: true },
     args: pageArgs,
     complexity: pageComplexity,

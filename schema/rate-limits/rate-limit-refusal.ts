@@ -33,6 +33,7 @@ builder.objectField(AccountType, 'rateLimitLog', (t) =>
     type: RateLimitRefusalConnection,
     description:
       'Requests that exceeded a limit, newest first. Those of other processes appear within a second; of a flood at least the 50 newest are kept, for 30 days at most.',
+    nullable: true,
     authScopes: { owner: true },
     args: pageArgs,
     complexity: pageComplexity,

@@ -27,6 +27,7 @@ builder.objectFields(AccountType, (t) => ({
     type: RequestConnection,
     description:
       'The log of requests that have ended, newest first, failed ones included. A page looks back 14 days and, with a filter, at 5,000 requests; it may be short and still have a next one, so go by `hasNextPage`.',
+    nullable: true,
     authScopes: { owner: true },
     args: { ...pageArgs, filter: t.arg({ type: RequestFilterInput, description: 'Which of them; absent is all.' }) },
     complexity: pageComplexity,

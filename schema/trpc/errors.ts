@@ -16,6 +16,8 @@ export const TRPC_CODES: Record<DomainErrorCode, TRPC_ERROR_CODE_KEY> = {
   forbidden: 'FORBIDDEN',
   model_privacy: 'FORBIDDEN',
   not_found: 'NOT_FOUND',
+  method_not_allowed: 'METHOD_NOT_SUPPORTED',
+  gone: 'NOT_FOUND',
   model_not_found: 'NOT_FOUND',
   conflict: 'CONFLICT',
   payload_too_large: 'PAYLOAD_TOO_LARGE',

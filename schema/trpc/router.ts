@@ -48,7 +48,9 @@ export function createTrpcMiddleware(services: Services, access: OperatorAccess)
   })
   return (request, response, next) => {
     // Before anything can be refused, so that every answer names its request.
-    response.setHeader('CF-RAY', services.ids.requestId())
+    const requestId = services.ids.requestId()
+    response.setHeader('CF-RAY', requestId)
+    response.setHeader('X-Request-ID', requestId)
     serve(request, response, next)
   }
 }

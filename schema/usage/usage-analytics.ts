@@ -155,6 +155,7 @@ builder.objectField(AccountType, 'usageAnalytics', (t) =>
   t.field({
     type: UsageAnalyticsType,
     description: 'Spending by day, model and key. Without an input: the last 7 days.',
+    nullable: true,
     authScopes: { owner: true },
     args: {
       input: t.arg({

@@ -95,6 +95,7 @@ builder.objectField(AccountType, 'usage', (t) =>
   t.field({
     type: UsageReportType,
     description: 'Exact usage by time, network, method, key and more. Without an input: the last 7 days in one row.',
+    nullable: true,
     authScopes: { owner: true },
     args: {
       input: t.arg({

@@ -16,6 +16,7 @@ builder.objectField(AccountType, 'wallets', (t) =>
   t.field({
     type: [LinkedWalletType],
     description: 'The wallets that are linked to the account, at most 20, first linked first.',
+    nullable: true,
     authScopes: { owner: true },
     complexity: { field: 1, multiplier: LINKED_WALLETS_MAX },
     resolve: ({ id }, _args, { services }) => services.walletLinks.list(id),

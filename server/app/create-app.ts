@@ -58,7 +58,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     graphql.handle(request, response)
   })
   app.use('/trpc', createTrpcMiddleware(services, access))
-  mountNotFound(app, services.log)
+  mountNotFound(app, services)
 
   const server = createHttpServer((request, response) => {
     if (!serveDirectly(request, response)) app(request, response)

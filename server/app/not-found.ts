@@ -1,13 +1,21 @@
 import type { Express, NextFunction, Request, Response } from 'express'
-import type { Log } from '../domain/log.ts'
+import type { Services } from '../domain/services.ts'
+
+type NotFoundParts = Pick<Services, 'log' | 'serviceName' | 'openAiErrors'>
 
 /** Answers what nothing serves and what fails outside all fronts, in the form of their refusals: Express has pages for it. */
-export function mountNotFound(app: Express, log: Log): void {
+export function mountNotFound(app: Express, { log, serviceName, openAiErrors }: NotFoundParts): void {
   app.use((request: Request, response: Response) => {
-    response.status(404).json({
-      error: `There is no ${request.method} ${request.path}; the REST API is at /api/v1, GraphQL at /graphql`,
-      code: 'NOT_FOUND',
-    })
+    const message = `There is no ${request.method} ${request.path}; the REST API is at /api/v1, GraphQL at /graphql`
+    const isOpenAiForm = openAiErrors || request.headers[`x-${serviceName}-error-format`] === 'openai'
+    const code = 'NOT_FOUND'
+    response
+      .status(404)
+      .json(
+        isOpenAiForm
+          ? { error: { message, type: 'invalid_request_error', param: null, code } }
+          : { error: message, code },
+      )
   })
   // Express knows a handler of errors by its four parameters.
   app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {

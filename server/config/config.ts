@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { type Clock, systemClock } from '../domain/clock.ts'
 import type { Operator } from '../domain/operators/operator-access.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { createDefaultFile } from './default-file.ts'
@@ -8,6 +7,7 @@ import { parseConfigFile } from './file/parse-file.ts'
 import { ConfigFile } from './file/schema.ts'
 import { LOCAL_MODEL_PORTS, type ProbeLocalModels, probeLocalModels } from './local-models.ts'
 import { ConfigError } from './problem.ts'
+import { RELEASE_REVISION } from './release.ts'
 import { readOrCreateSecret, type Secrets } from './secrets.ts'
 
 type Sections = Omit<ConfigFile, '$schema' | 'service'>
@@ -36,7 +36,6 @@ export interface Config extends Sections {
 const DEFAULT_CONFIG_PATH = './sluice.yaml'
 
 export interface LoadConfigOptions {
-  clock?: Clock
   probe?: ProbeLocalModels
   /** Where the configuration file is looked for when the environment names none. */
   defaultPath?: string
@@ -59,16 +58,15 @@ export async function loadConfig(variables?: InterpolationSource, options: LoadC
     operatorToken: env.operatorToken ?? (await readOrCreateSecret(env.dataDir, 'operatorToken')),
     keyPepper: env.keyPepper ?? (await readOrCreateSecret(env.dataDir, 'keyPepper')),
   }
-  return createConfig(loaded.file, { env, secrets, clock: options.clock ?? systemClock })
+  return createConfig(loaded.file, { env, secrets })
 }
 
 interface ConfigParts {
   env: Env
   secrets: Secrets
-  clock: Clock
 }
 
-function createConfig(file: ConfigFile, { env, secrets, clock }: ConfigParts): Config {
+function createConfig(file: ConfigFile, { env, secrets }: ConfigParts): Config {
   return deepFreeze({
     http: env.http,
     database:
@@ -86,7 +84,7 @@ function createConfig(file: ConfigFile, { env, secrets, clock }: ConfigParts): C
       publicUrl: file.service.publicUrl ?? `http://localhost:${env.http.port}`,
       allowedOrigins: file.service.allowedOrigins,
       docsUrl: file.service.docsUrl ?? null,
-      version: file.service.version === 'auto' ? formatRevision(clock.now()) : file.service.version,
+      version: file.service.version === 'auto' ? RELEASE_REVISION : file.service.version,
     },
     providers: file.providers,
     models: file.models,
@@ -135,10 +133,4 @@ function findMissingSecrets(env: Env, reported: readonly string[]): string[] {
   return Object.entries({ SLUICE_OPERATOR_TOKEN: env.operatorToken, SLUICE_KEY_PEPPER: env.keyPepper })
     .filter(([name, value]) => value === null && !reported.some((problem) => problem.startsWith(name)))
     .map(([name]) => `${name}: ${reason}`)
-}
-
-/** `<YYYYMMDD>.<HHMMSS>` in UTC. */
-function formatRevision(instant: Date): string {
-  const digits = instant.toISOString().replaceAll(/\D/g, '')
-  return `${digits.slice(0, 8)}.${digits.slice(8, 14)}`
 }

@@ -10,6 +10,8 @@ export const DOMAIN_ERROR_CODES = [
   'forbidden',
   'model_privacy',
   'not_found',
+  'method_not_allowed',
+  'gone',
   'model_not_found',
   'conflict',
   'payload_too_large',

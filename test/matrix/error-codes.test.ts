@@ -34,6 +34,8 @@ const CODES: Record<DomainErrorCode, [family: Family, rest: string, graphql: str
   forbidden: [NOT_ALLOWED, 'UNAUTHORIZED', 'FORBIDDEN'],
   model_privacy: [NOT_ALLOWED, 'MODEL_PRIVACY', 'FORBIDDEN'],
   not_found: [NOTHING_THERE, 'NOT_FOUND', 'NOT_FOUND'],
+  method_not_allowed: [[405, 405, 'METHOD_NOT_SUPPORTED', 'ValidationError'], 'METHOD_NOT_ALLOWED', 'BAD_USER_INPUT'],
+  gone: [[410, 410, 'NOT_FOUND', 'NotFoundError'], 'GONE', 'NOT_FOUND'],
   model_not_found: [NOTHING_THERE, 'MODEL_NOT_FOUND', 'NOT_FOUND'],
   conflict: [COLLISION, 'CONFLICT', 'CONFLICT'],
   payload_too_large: [[413, 413, 'PAYLOAD_TOO_LARGE', 'ValidationError'], 'PAYLOAD_TOO_LARGE', 'PAYLOAD_TOO_LARGE'],

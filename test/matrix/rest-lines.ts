@@ -17,6 +17,10 @@ export interface RestLine {
 }
 
 const refused = '401 AUTHENTICATION_FAILED'
+const wrong = {
+  ...each(WRONG, refused),
+  ...each(['expired', 'revoked'], '401 AUTHENTICATION_FAILED_INACTIVE_KEY'),
+}
 const adminOnly = '401 ADMIN_KEY_REQUIRED'
 const suspended = { suspended: '403 UNAUTHORIZED' }
 
@@ -28,16 +32,16 @@ export const AUDIENCES = {
   /** Nobody is identified, so nothing that is sent can be wrong. */
   anybody: verdicts('served'),
   /** A key changes what is shown; without one there is an answer too. */
-  anybody_or_key: verdicts('served', { ...each(WRONG, refused), ...suspended, session: refused }),
+  anybody_or_key: verdicts('served', { ...wrong, ...suspended, session: refused }),
   /** Inference: any key, or a wallet; who sends nothing is told how to pay. */
-  payer: verdicts('served', { ...each(WRONG, refused), ...suspended, none: '402 payment', session: refused }),
+  payer: verdicts('served', { ...wrong, ...suspended, none: '402 payment', session: refused }),
   key: verdicts('served', {
-    ...each(WRONG, refused),
+    ...wrong,
     ...each(['none', 'wallet', 'otherWallet', 'session'], refused),
     ...suspended,
   }),
   admin: verdicts('served', {
-    ...each(WRONG, refused),
+    ...wrong,
     ...each(['none', 'wallet', 'otherWallet', 'session'], refused),
     ...suspended,
     inference: adminOnly,

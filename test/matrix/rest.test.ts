@@ -89,11 +89,12 @@ const withObjects = lines.filter(([, { missing }]) => missing !== undefined)
 
 /** An answer without what differs between any two, and with the object's name taken out. */
 function anonymous({ status, headers, text }: Answer, { path, body }: RestRequest): unknown {
-  const { date, 'cf-ray': requestId, ...rest } = headers
+  const { date, 'cf-ray': requestId, 'x-request-id': sameId, ...rest } = headers
   const kept = Object.entries(rest).filter(([header]) => !/^x-ratelimit-(remaining|reset)|^keep-alive$/.test(header))
   const ids = [path.split(/[/=]/).at(-1) ?? '', (body as { id?: string } | undefined)?.id ?? '']
   const hide = (whole: string) => ids.filter((id) => id !== '').reduce((said, id) => said.replaceAll(id, '<id>'), whole)
   expect([date, requestId]).toEqual([expect.any(String), expect.stringMatching(/^[0-9a-f]{32}$/)])
+  expect(sameId).toBe(requestId)
   return { status, headers: kept.map(([header, value]) => [header, hide(value)]), text: hide(text) }
 }
 

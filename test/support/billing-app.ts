@@ -51,7 +51,7 @@ export async function startBillingApp(options: TestAppOptions = {}) {
     const requestId = services.ids.requestId()
     const context = { requestId, caller, signal: new AbortController().signal }
     const holdNanoUsd = usage.lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
-    const plan = services.ratePlans.planForRpc(caller, 'ethereum-mainnet', 1)
+    const plan = services.ratePlans.planForRpc(caller, 1)
     await (await services.metering.open({ context, plan, holdNanoUsd })).settle(usage)
     return requestId
   }

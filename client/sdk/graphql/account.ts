@@ -17,7 +17,7 @@ import {
   type WalletLinkChallengeData,
 } from './operations.ts'
 import type { AccountDetails, LedgerEntry, LinkedWallet, SignInMessage, WalletLink } from './records.ts'
-import { firstOf, listOfViewer, type PageOptions, readViewer } from './viewer.ts'
+import { firstOf, listOfViewer, type PageOptions, readViewer, requireField } from './viewer.ts'
 
 /** The account that the credential belongs to. */
 export class Account {
@@ -41,7 +41,7 @@ export class Account {
 
   /** The wallets that act as this account, at most 20, first linked first. Needs an ADMIN key, as all about links does. */
   wallets(options?: RequestOptions): ApiPromise<LinkedWallet[]> {
-    const toData = ({ wallets }: { wallets: LinkedWallet[] }): LinkedWallet[] => wallets
+    const toData = ({ wallets }: { wallets: LinkedWallet[] | null }): LinkedWallet[] => requireField(wallets)
     return readViewer(this.#transport, { document: LINKED_WALLETS, variables: {}, toData }, options)
   }
 

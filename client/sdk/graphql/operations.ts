@@ -78,7 +78,7 @@ export interface LedgerPageData {
       nodes: LedgerEntry[]
       /** Where this page lies in the whole list. */
       pageInfo: PageEnd
-    }
+    } | null
   } | null
 }
 
@@ -100,7 +100,7 @@ export interface RequestPageData {
       nodes: RequestRecord[]
       /** Where this page lies in the whole list. */
       pageInfo: PageEnd
-    }
+    } | null
   } | null
 }
 
@@ -166,7 +166,7 @@ export interface UsageCubeData {
       }
       /** In the order asked for, then by the dimensions; at most 1,000. */
       rows: UsageCell[]
-    }
+    } | null
   } | null
 }
 
@@ -208,7 +208,7 @@ export interface RefusalPageData {
       nodes: LimitRefusal[]
       /** Where this page lies in the whole list. */
       pageInfo: PageEnd
-    }
+    } | null
   } | null
 }
 
@@ -302,7 +302,7 @@ export interface LinkedWalletsData {
   /** The account of whoever asks. */
   viewer: {
     /** The wallets that are linked to the account, at most 20, first linked first. */
-    wallets: LinkedWallet[]
+    wallets: LinkedWallet[] | null
   } | null
 }
 

@@ -18,9 +18,9 @@ export interface AccountDetails {
   /** The id by which the REST API and the operator know the account. */
   accountId: string
   /** The name that the operator gave it; of a wallet its address. */
-  name: string
+  name: string | null
   /** How the account came to be. */
-  kind: AccountKind
+  kind: AccountKind | null
   /** Which rate limits apply. */
   tier: AccountTier
   /** One for each currency that the account has had. */

@@ -3,10 +3,10 @@ import type { Transport } from '../http/transport.ts'
 import type { RequestOptions } from '../options.ts'
 import { USAGE_CUBE, type UsageCubeData } from './operations.ts'
 import type { UsageInput } from './schema-types.ts'
-import { readViewer } from './viewer.ts'
+import { readViewer, requireField } from './viewer.ts'
 
 /** Rows with the highest amount first, one for each combination of the dimensions; the others are null. */
-export type UsageReport = NonNullable<UsageCubeData['viewer']>['usage']
+export type UsageReport = NonNullable<NonNullable<UsageCubeData['viewer']>['usage']>
 
 export class Usage {
   readonly #transport: Transport
@@ -24,6 +24,6 @@ export class Usage {
    */
   cube(input: UsageInput = {}, options?: RequestOptions): ApiPromise<UsageReport> {
     const operation = { document: USAGE_CUBE, variables: { input } }
-    return readViewer(this.#transport, { ...operation, toData: ({ usage }) => usage }, options)
+    return readViewer(this.#transport, { ...operation, toData: ({ usage }) => requireField(usage) }, options)
   }
 }

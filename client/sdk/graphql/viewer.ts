@@ -1,3 +1,4 @@
+import { SluiceError } from '../errors.ts'
 import type { ApiPromise } from '../http/api-promise.ts'
 import { toRefusal } from '../http/error-body.ts'
 import { type Page, Pages } from '../http/pages.ts'
@@ -42,18 +43,24 @@ export function readViewer<Viewer, Variables, Data>(
 /** One list of the account, page by page. */
 export function listOfViewer<Viewer, Variables extends { first: number }, Item>(
   transport: Transport,
-  list: Operation<Viewer, Variables> & { toConnection: (viewer: Viewer) => Connection<Item> },
+  list: Operation<Viewer, Variables> & { toConnection: (viewer: Viewer) => Connection<Item> | null },
   options: RequestOptions | undefined,
 ): Pages<Item> {
   const { document, toConnection } = list
   const toData = (viewer: Viewer): Page<Item> => {
-    const { nodes, pageInfo } = toConnection(viewer)
+    const { nodes, pageInfo } = requireField(toConnection(viewer))
     return { items: nodes, nextCursor: pageInfo.hasNextPage ? pageInfo.endCursor : null }
   }
   return new Pages((after) => {
     const variables = { ...list.variables, after }
     return readViewer(transport, { document, variables, toData }, options)
   })
+}
+
+/** The value of a field that is null only if the credential may not read it, which has failed the whole call before. */
+export function requireField<Value>(value: Value | null): Value {
+  if (value === null) throw new SluiceError('The service sent neither the field nor an error')
+  return value
 }
 
 export function firstOf({ pageSize = PAGE_SIZE }: PageOptions): { first: number } {

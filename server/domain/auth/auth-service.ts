@@ -14,8 +14,9 @@ const CACHED_UNKNOWN_KEYS_MAX = 5_000
 const REMEMBERED_HASHES_MAX = 5_000
 
 interface Lookup {
-  /** Null: no such key, or revoked. */
+  /** Null: no such key, or a revoked one. */
   caller: KeyCaller | null
+  revoked: boolean
   /** Whether the key's account is suspended. */
   suspended: boolean
   loadedAtMs: number
@@ -54,10 +55,11 @@ export class AuthService {
   /** The caller that a Bearer secret stands for. Fails with `unauthenticated`, or `forbidden` while its account is suspended. */
   async authenticateKey(secret: string): Promise<KeyCaller> {
     const hash = this.#hashOf(secret)
-    const { caller, suspended } = this.#cached(hash) ?? (await this.#load(hash))
-    if (caller === null) throw authenticationFailed()
+    const { caller, revoked, suspended } = this.#cached(hash) ?? (await this.#load(hash))
+    if (caller === null)
+      throw revoked ? keyInactive('Authentication failed: the API key was revoked') : authenticationFailed()
     if (caller.expiresAt !== null && caller.expiresAt.getTime() <= this.#deps.clock.nowMs()) {
-      throw new DomainError('unauthenticated', 'API key expired')
+      throw keyInactive('API key expired')
     }
     if (suspended) {
       throw new DomainError('forbidden', 'This account is suspended: ask the operator of the service to resume it')
@@ -124,7 +126,9 @@ export class AuthService {
   async #read(hash: string): Promise<Lookup> {
     const loadedAtMs = this.#deps.clock.nowMs()
     const found = await this.#deps.repository.findByHash(hash)
-    if (found === undefined || found.key.revokedAt !== null) return { caller: null, suspended: false, loadedAtMs }
+    if (found === undefined || found.key.revokedAt !== null) {
+      return { caller: null, revoked: found !== undefined, suspended: false, loadedAtMs }
+    }
     const { key, tier, limitOverrides } = found
     const caller: KeyCaller = Object.freeze({
       kind: 'key',
@@ -136,7 +140,7 @@ export class AuthService {
       expiresAt: key.expiresAt,
       ...(limitOverrides === null ? {} : { limitOverrides }),
     })
-    return { caller, suspended: found.suspended, loadedAtMs }
+    return { caller, revoked: false, suspended: found.suspended, loadedAtMs }
   }
 
   #remember(hash: string, lookup: Lookup): void {
@@ -167,6 +171,11 @@ export class AuthService {
 
 function authenticationFailed(): DomainError {
   return new DomainError('unauthenticated', 'Authentication failed')
+}
+
+/** The key was valid once, so its owner learns why it no longer is. */
+function keyInactive(message: string): DomainError {
+  return new DomainError('unauthenticated', message, { publicCode: 'AUTHENTICATION_FAILED_INACTIVE_KEY' })
 }
 
 function addListener(map: Map<string, Set<KeyListener>>, keyId: string, listener: KeyListener): () => void {

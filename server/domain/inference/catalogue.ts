@@ -6,6 +6,7 @@ import { MODEL_TYPES, type ModelDefinition, type ModelType } from './model-defin
 import { type DeprecationNotice, deprecationNotice, isRetired } from './model-deprecation.ts'
 import { normalizeModelName, readModelName, suggestModelName, withoutServicePrefix } from './model-name.ts'
 import { isModelAllowed } from './model-privacy.ts'
+import { splitModelSuffix } from './model-suffix.ts'
 import type { TokenPricing } from './token-pricing.ts'
 
 /** Filters of `GET /models`: a type, all of them, or the text models that are made for code. */
@@ -111,6 +112,14 @@ export class Catalogue {
     return { model, pricing, deprecation }
   }
 
+  /** The model that a request names, also while it is offline; undefined if no model of the type has that name. */
+  findNamed(name: unknown, type: ModelType): ModelDefinition | undefined {
+    if (typeof name !== 'string') return undefined
+    const named = this.#match(splitModelSuffix(name, (id) => this.find(id) !== undefined).name, type)
+    if (named === undefined || !isRetired(named, this.#clock.nowMs())) return named
+    return named.deprecation?.autoRemap === true ? this.#replacementOf(named) : undefined
+  }
+
   *#served(): Iterable<ModelDefinition> {
     const nowMs = this.#clock.nowMs()
     for (const { model } of this.timeline.models().values()) if (!isRetired(model, nowMs)) yield model
@@ -157,17 +166,23 @@ export class Catalogue {
 
   /** The model itself, or the replacement of one that is no longer served. */
   #current(model: ModelDefinition): ModelDefinition {
-    const nowMs = this.#clock.nowMs()
-    if (!isRetired(model, nowMs)) return model
-    const replacementId = model.deprecation?.replacementModelId
-    const replacement = replacementId === undefined ? undefined : this.find(replacementId)
-    const usable = replacement !== undefined && replacement.type === model.type && !isRetired(replacement, nowMs)
-    if (usable && model.deprecation?.autoRemap === true) return replacement
-    const wayOut = usable ? `use ${replacement.id} instead` : 'GET /models lists the models that are served'
-    throw new DomainError('model_not_found', `Specified model not found: ${model.id} was retired; ${wayOut}.`, {
+    if (!isRetired(model, this.#clock.nowMs())) return model
+    const replacement = this.#replacementOf(model)
+    if (replacement !== undefined && model.deprecation?.autoRemap === true) return replacement
+    const fix =
+      replacement === undefined ? 'GET /models lists the models that are served' : `use ${replacement.id} instead`
+    throw new DomainError('model_not_found', `Specified model not found: ${model.id} was retired; ${fix}.`, {
       field: 'model',
-      ...(usable ? { facts: { replacementModelId: replacement.id } } : {}),
+      ...(replacement === undefined ? {} : { facts: { replacementModelId: replacement.id } }),
     })
+  }
+
+  /** The model that a retired one names as its replacement, if that one is served. */
+  #replacementOf({ type, deprecation }: ModelDefinition): ModelDefinition | undefined {
+    const id = deprecation?.replacementModelId
+    const replacement = id === undefined ? undefined : this.find(id)
+    const isUsable = replacement?.type === type && !isRetired(replacement, this.#clock.nowMs())
+    return isUsable ? replacement : undefined
   }
 
   #unknown(name: string, type: ModelType): DomainError {

@@ -66,8 +66,14 @@ export class RatePlans {
   }
 
   /** Requests per minute over all networks, and RPC credits in any 24 hours. A batch is one request. */
-  planForRpc(caller: Caller, network: string, credits: number): RatePlan {
-    return this.#planForRpc(caller, `${RPC_ENDPOINT}/${network}`, credits)
+  planForRpc(caller: Caller, credits: number): RatePlan {
+    const { requestsPerMinute, creditsPer24Hours } = this.limitsOf(caller).rpc
+    const plan = {
+      ...planOf(caller, RPC_ENDPOINT),
+      requests: oneRequest(`${caller.accountId}:rpc:requests`, requestsPerMinute),
+      credits: { ...DAY, key: `${caller.accountId}:rpc:credits`, limit: creditsPer24Hours, weight: credits },
+    }
+    return withKeyWindows(plan, caller.limitOverrides?.key?.rpc)
   }
 
   /** Key creations per minute of the account. */
@@ -105,7 +111,7 @@ export class RatePlans {
           ? this.planForText(caller, model, 0)
           : this.planForRequests(caller, model, REQUEST_LIMIT_OF_TYPE[model.type]),
       ),
-      this.#planForRpc(caller, RPC_ENDPOINT, 0),
+      this.planForRpc(caller, 0),
       this.planForKeyCreation(caller),
       this.planForManagement(caller),
     ]
@@ -120,16 +126,6 @@ export class RatePlans {
     const limits = withOverrides(this.#limits[tier], overrides)
     this.#overridden.set(overrides, limits)
     return limits
-  }
-
-  #planForRpc(caller: Caller, subject: string, weight: number): RatePlan {
-    const { requestsPerMinute, creditsPer24Hours } = this.limitsOf(caller).rpc
-    const plan = {
-      ...planOf(caller, subject),
-      requests: oneRequest(`${caller.accountId}:rpc:requests`, requestsPerMinute),
-      credits: { ...DAY, key: `${caller.accountId}:rpc:credits`, limit: creditsPer24Hours, weight },
-    }
-    return withKeyWindows(plan, caller.limitOverrides?.key?.rpc)
   }
 }
 

@@ -109,7 +109,7 @@ export class RpcService {
     const startedAtMs = clock.nowMs()
     const metered = await metering.open({
       context,
-      plan: ratePlans.planForRpc(context.caller, slug, plan.credits),
+      plan: ratePlans.planForRpc(context.caller, plan.credits),
       holdNanoUsd: BigInt(plan.credits) * pricePerCreditNanoUsd,
     })
     const admitted = { plan, metered, context, startedAtMs }

@@ -74,7 +74,7 @@ describe('the list of keys shows of each key', () => {
     const caller = await owner.addKey('late')
     const { metering, ids, ratePlans } = app.services
     const context = { requestId: ids.requestId(), caller, signal: new AbortController().signal }
-    const plan = ratePlans.planForRpc(caller, 'base-mainnet', 1)
+    const plan = ratePlans.planForRpc(caller, 1)
     const request = await metering.open({ context, plan, holdNanoUsd: 300_000_000n })
     app.clock.set('2026-04-01T00:00:05.000Z')
     await request.settle(CHAT)

@@ -192,7 +192,7 @@ describe('GET /api_keys/rate_limits/log', () => {
       data: [
         {
           apiKeyId: keyId,
-          modelId: 'endpoint:api/v1/crypto/rpc/ethereum-mainnet',
+          modelId: 'endpoint:api/v1/crypto/rpc',
           rateLimitTier: 'standard',
           rateLimitType: 'RPD',
           timestamp: clock.now().toISOString(),

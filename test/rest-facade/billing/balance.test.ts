@@ -46,7 +46,7 @@ describe('GET /billing/balance', () => {
     const caller = await owner.addKey('key')
     const { metering, ids, ratePlans } = app.services
     const context = { requestId: ids.requestId(), caller, signal: new AbortController().signal }
-    const plan: RatePlan = ratePlans.planForRpc(caller, 'base-mainnet', 1)
+    const plan: RatePlan = ratePlans.planForRpc(caller, 1)
     const held = await metering.open({ context, plan, holdNanoUsd: 150_000_000n })
     const { body } = await owner.get('/billing/balance')
     expect(body).toMatchObject({ canConsume: false, consumptionCurrency: null, balances: { usd: 0.15 } })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Config, loadConfig } from '../../../server/config/config.ts'
 import type { ProbeLocalModels } from '../../../server/config/local-models.ts'
+import { RELEASE_REVISION } from '../../../server/config/release.ts'
 
 const SECRETS = { SLUICE_OPERATOR_TOKEN: 'operator-token-for-tests', SLUICE_KEY_PEPPER: 'key-pepper-for-tests-only' }
-const clock = { now: () => new Date('2026-11-21T08:09:10.123Z'), nowMs: () => 0 }
 const nobody: ProbeLocalModels = async () => []
 
 let folder: string
@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true }))
 const load = (variables: Record<string, string> = {}, probe = nobody): Promise<Config> =>
   loadConfig(
     { SLUICE_DATA_DIR: join(folder, 'data'), ...variables },
-    { clock, probe, defaultPath: join(folder, 'sluice.yaml') },
+    { probe, defaultPath: join(folder, 'sluice.yaml') },
   )
 
 describe('without a configuration file', () => {
@@ -31,7 +31,7 @@ describe('without a configuration file', () => {
         name: 'service',
         publicUrl: 'http://localhost:3000',
         allowedOrigins: ['*'],
-        version: '20261121.080910',
+        version: RELEASE_REVISION,
       },
       providers: [{ id: 'sandbox', kind: 'sandbox' }],
       compatibility: { text: { 'gpt-4o': 'sandbox-chat' } },

@@ -74,13 +74,11 @@ it('never tells a caller to come back in zero seconds', async () => {
 
 it.each([
   ['tokens', 'TPM', '500,000 tokens per minute for large-model'],
-  ['credits', 'RPD', '10,000,000 RPC credits per 24 hours for /api/v1/crypto/rpc/ethereum-mainnet'],
+  ['credits', 'RPD', '10,000,000 RPC credits per 24 hours for /api/v1/crypto/rpc'],
 ] as const)('records a refusal by %s as %s', async (window, rateLimitType, rule) => {
   const { rateLimits, plans, refusals, refusalOf } = setUp()
   const planOf = (weight: number) =>
-    window === 'tokens'
-      ? plans.planForText(caller, large, weight)
-      : plans.planForRpc(caller, 'ethereum-mainnet', weight)
+    window === 'tokens' ? plans.planForText(caller, large, weight) : plans.planForRpc(caller, weight)
   await rateLimits.admit(planOf(window === 'tokens' ? 499_999 : 9_999_999))
   expect((await refusalOf(planOf(2))).message).toContain(rule)
   const refusal = {
@@ -115,7 +113,7 @@ it('lets an estimate above the whole limit run alone, and says so of a price tha
   const grant = await rateLimits.admit(plans.planForText(caller, large, 3_000_000))
   expect(grant.tokens?.remaining).toBe(0)
   expect((await refusalOf(plans.planForText(caller, large, 1))).message).toContain('tokens per minute')
-  const tooMuch = await refusalOf(plans.planForRpc(caller, 'ethereum-mainnet', 10_000_001))
+  const tooMuch = await refusalOf(plans.planForRpc(caller, 10_000_001))
   expect(tooMuch.retryAfterSeconds).toBeUndefined()
   expect(tooMuch.message).toMatch(/This request alone needs 10,000,001 credits: send a smaller one\.$/)
 })
@@ -152,13 +150,13 @@ describe('what a refusal announces', () => {
 
   it('is the end of the 24 hours where RPC credits refuse it', async () => {
     const { rateLimits, plans, clock, refusalOf } = setUp()
-    await rateLimits.admit(plans.planForRpc(caller, 'ethereum-mainnet', 9_999_990))
+    await rateLimits.admit(plans.planForRpc(caller, 9_999_990))
     clock.advance(3_600_000)
-    const { limit } = await refusalOf(plans.planForRpc(caller, 'ethereum-mainnet', 20))
+    const { limit } = await refusalOf(plans.planForRpc(caller, 20))
     expect(limit).toMatchObject({ limit: 10_000_000, remaining: 10 })
     expect(limit?.windows?.requests.resetAtMs).toBe(clock.nowMs() + 23 * 3_600_000)
     clock.set(new Date(limit?.windows?.requests.resetAtMs ?? 0).toISOString())
-    await rateLimits.admit(plans.planForRpc(caller, 'ethereum-mainnet', 20))
+    await rateLimits.admit(plans.planForRpc(caller, 20))
   })
 })
 
@@ -201,8 +199,8 @@ describe('limits of a key', () => {
     expect(await tokensLeft()).toEqual([499_700, 700])
     rateLimits.correct(await rateLimits.admit(plans.planForText(both, large, 100)), { tokens: 650 })
     expect(await tokensLeft()).toEqual([499_050, 50])
-    rateLimits.giveBack(await rateLimits.admit(plans.planForRpc(both, 'base-mainnet', 400)))
-    await rateLimits.admit(plans.planForRpc(both, 'base-mainnet', 500))
+    rateLimits.giveBack(await rateLimits.admit(plans.planForRpc(both, 400)))
+    await rateLimits.admit(plans.planForRpc(both, 500))
   })
 })
 

@@ -47,7 +47,7 @@ describe('the numbers of the specification', () => {
     ['partner', 100],
     ['staff', 1_000],
   ] as const)('hold for RPC calls of %s accounts', (tier, requestsPerMinute) => {
-    const plan = plans.planForRpc(walletOf(tier), 'base-mainnet', 45)
+    const plan = plans.planForRpc(walletOf(tier), 45)
     expect(plan.requests).toMatchObject({ limit: requestsPerMinute, weight: 1, windowSeconds: 60 })
     expect(plan.credits).toMatchObject({ limit: 10_000_000, weight: 45, windowSeconds: 86_400 })
   })
@@ -58,9 +58,7 @@ describe('the numbers of the specification', () => {
   })
 })
 
-it('counts one RPC caller over all networks and polling apart from queueing', () => {
-  const rpcKey = (network: string) => plans.planForRpc(walletOf('standard'), network, 1).requests.key
-  expect(rpcKey('base-mainnet')).toBe(rpcKey('solana-mainnet'))
+it('counts polling for a video apart from queueing it', () => {
   const videoKey = (kind: 'videoQueue' | 'videoRetrieve') =>
     plans.planForRequests(walletOf('standard'), { id: 'film' }, kind).requests.key
   expect(videoKey('videoQueue')).not.toBe(videoKey('videoRetrieve'))
@@ -96,7 +94,7 @@ it.each(['standard', 'partner', 'staff'] as const)('lists the very plans that %s
   expect(ears).toEqual(plans.planForRequests(caller, { id: 'ears' }, 'audio'))
   expect(film).toEqual(plans.planForRequests(caller, { id: 'film' }, 'videoQueue'))
   expect(song).toEqual(plans.planForRequests(caller, { id: 'song' }, 'videoQueue'))
-  expect(rpc).toEqual({ ...plans.planForRpc(caller, 'x', 0), subject: 'endpoint:api/v1/crypto/rpc' })
+  expect(rpc).toEqual({ ...plans.planForRpc(caller, 0), subject: 'endpoint:api/v1/crypto/rpc' })
   expect([creation, management]).toEqual([plans.planForKeyCreation(caller), plans.planForManagement(caller)])
 })
 
@@ -114,7 +112,7 @@ describe('numbers that an operator set', () => {
     expect(plans.planForText(caller, { id: 'model', tier: 'L' }, 5).requests.limit).toBe(60)
     expect(plans.planForRequests(caller, { id: 'model' }, 'image').requests.limit).toBe(3)
     expect(plans.planForRequests(caller, { id: 'model' }, 'audio').requests.limit).toBe(120)
-    const rpc = plans.planForRpc(caller, 'base-mainnet', 5)
+    const rpc = plans.planForRpc(caller, 5)
     expect([rpc.requests.limit, rpc.credits?.limit]).toEqual([100, 1_000])
   })
 
@@ -130,7 +128,7 @@ describe('numbers that an operator set', () => {
     // One place in a cluster, since one call of the store takes from all of them.
     expect(new Set(keys.map((key) => key?.split(':')[0]))).toEqual(new Set([caller.accountId]))
     expect(plans.planForText(caller, { id: 'model', tier: 'L' }, 5)).toMatchObject({ scope: 'user' })
-    expect(plans.planForRpc(caller, 'base-mainnet', 45).ofKey).toMatchObject({
+    expect(plans.planForRpc(caller, 45).ofKey).toMatchObject({
       requests: null,
       credits: { limit: 1_000, weight: 45, windowSeconds: 86_400 },
     })
