@@ -84,7 +84,7 @@ it.each([
   const refusal = {
     accountId: 'account-1',
     apiKeyId: 'key-1',
-    subject: window === 'tokens' ? 'large-model' : 'endpoint:api/v1/crypto/rpc/ethereum-mainnet',
+    subject: window === 'tokens' ? 'large-model' : 'endpoint:api/v1/crypto/rpc',
     rateLimitTier: window === 'tokens' ? 'L' : 'standard',
     rateLimitType,
   }
