@@ -16,10 +16,10 @@ interface AccountQueue {
 }
 
 /** Accounts served at a time. Each occupies one database connection, so locked accounts can never take all. */
-const SENDERS_MAX = 4
+const SENDERS_MAX = 3
 const BATCH_ENTRIES_MAX = 512
 /** Long enough that an account used by several processes seldom returns to the main lane just to leave it again. */
-const LINGER_TICKS = 4
+const LINGER_TICKS = 8
 
 /**
  * Accounts that left the main lane, because other transactions keep locking their balance or because the database

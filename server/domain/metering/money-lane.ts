@@ -8,7 +8,9 @@ const BATCH_ENTRIES_MAX = 512
 /** Admissions beyond it are rejected at once: they would wait longer than their deadline. Settlements always enter. */
 const WAITING_ENTRIES_MAX = 5_000
 /** How often an account may be found locked in the main lane: by chance, another process is at it for a moment. */
-const BUSY_COUNT_MAX = 3
+const BUSY_COUNT_MAX = 6
+/** A batch of nothing but locked accounts waits twice as long each time, unless something else arrives. */
+const BUSY_DELAY_MS_MAX = 32
 /** Under load a batch starts at most this often: fuller batches cost less. */
 const PACE_MS = 2
 const TICK_MS = 250
@@ -41,6 +43,8 @@ export class MoneyLane {
   #open = new Set<LaneEntry>()
   #scheduled = false
   #flushing = false
+  /** Ends the wait for locked accounts. */
+  #onArrival: (() => void) | undefined
   #lostInARow = 0
   #idle: (() => void)[] = []
   #tick = 0
@@ -61,6 +65,7 @@ export class MoneyLane {
     if (isFull) entry.giveUp('full')
     else if (!this.#contended.accept(entry)) {
       this.#waiting.push(entry)
+      this.#onArrival?.()
       this.#schedule()
     }
     return entry.result
@@ -99,11 +104,20 @@ export class MoneyLane {
   async #flush(): Promise<void> {
     this.#flushing = true
     while (this.#waiting.length > 0) {
+      await this.#pauseForBusy()
       const batch = this.#waiting.splice(0, BATCH_ENTRIES_MAX).filter((entry) => entry.takeForSending())
       const delivery = this.#deliver(batch)
       await (batch.length > 1 ? Promise.all([delivery, this.#deps.wait(PACE_MS)]) : delivery)
     }
     this.#flushing = false
+  }
+
+  async #pauseForBusy(): Promise<void> {
+    const busyCount = Math.min(...this.#waiting.map((entry) => entry.busyCount))
+    if (busyCount === 0) return
+    const arrival = new Promise<void>((resolve) => (this.#onArrival = resolve))
+    await Promise.race([arrival, this.#deps.wait(Math.min(2 ** busyCount, BUSY_DELAY_MS_MAX))])
+    this.#onArrival = undefined
   }
 
   async #deliver(batch: readonly LaneEntry[]): Promise<void> {
