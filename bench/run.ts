@@ -10,6 +10,7 @@ import { runHostile } from './scenarios/hostile.ts'
 import { runLatency } from './scenarios/latency.ts'
 import { runLimiter } from './scenarios/limiter.ts'
 import { runMoney } from './scenarios/money.ts'
+import { runMoneyProcesses } from './scenarios/money-processes.ts'
 import { runRpc } from './scenarios/rpc.ts'
 import { runSiwx } from './scenarios/siwx.ts'
 import { runStart } from './scenarios/start.ts'
@@ -20,6 +21,7 @@ const SCENARIOS: Record<string, (options: ScenarioOptions) => Promise<Report>> =
   stream: runStream,
   rpc: runRpc,
   money: runMoney,
+  'money-processes': runMoneyProcesses,
   limiter: runLimiter,
   latency: runLatency,
   start: runStart,

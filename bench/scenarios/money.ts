@@ -2,7 +2,8 @@ import { createPostgresDatabase } from '../../server/db/database.ts'
 import { migrateToLatest } from '../../server/db/migrate.ts'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
 import { systemClock } from '../../server/domain/clock.ts'
-import { createMoneyHarness, type MoneyHarness, usageOf } from '../../test/support/money-harness.ts'
+import { createMoneyHarness, type MoneyHarness } from '../../test/support/money-harness.ts'
+import { runPairs } from '../harness/money-pairs.ts'
 import { cpuMsBetween, cpuMsByPid, findProcesses } from '../harness/process-figures.ts'
 import { judge, type Report } from '../harness/report.ts'
 import type { ScenarioOptions } from '../harness/scenario.ts'
@@ -14,8 +15,6 @@ const IN_FLIGHT = [1, 16, 64, 256] as const
 const SECONDS = 4
 const WARM_UP_SECONDS = 2
 const BALANCE_NANO_USD = 1_000_000_000_000_000n
-const HOLD_NANO_USD = 50_000n
-const CHARGE_NANO_USD = 12_345n
 
 /** Admit and settle in this process, without HTTP and upstream: what the money path alone can carry. */
 export async function runMoney({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
@@ -60,29 +59,6 @@ export async function runMoney({ signal }: Pick<ScenarioOptions, 'signal'>): Pro
   } finally {
     await close()
   }
-}
-
-interface PairsOptions {
-  callers: readonly KeyCaller[]
-  inFlight: number
-  seconds: number
-}
-
-async function runPairs(harness: MoneyHarness, { callers, inFlight, seconds }: PairsOptions): Promise<number[]> {
-  const untilMs = performance.now() + seconds * 1_000
-  const latenciesMs: number[] = []
-  const worker = async (offset: number) => {
-    for (let turn = offset; performance.now() < untilMs; turn += inFlight) {
-      const caller = callers[turn % callers.length]
-      if (caller === undefined) return
-      const startMs = performance.now()
-      const request = await harness.open(caller, HOLD_NANO_USD)
-      await request.settle(usageOf(CHARGE_NANO_USD))
-      latenciesMs.push(performance.now() - startMs)
-    }
-  }
-  await Promise.all(Array.from({ length: inFlight }, (_, offset) => worker(offset)))
-  return latenciesMs
 }
 
 interface MeasureOptions {

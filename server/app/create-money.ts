@@ -1,3 +1,4 @@
+import { utcDay } from '../domain/clock.ts'
 import { AccountChanges } from '../domain/ledger/account-changes.ts'
 import { BalanceFeed } from '../domain/ledger/balance-feed.ts'
 import { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
@@ -6,7 +7,7 @@ import { LedgerService } from '../domain/ledger/ledger-service.ts'
 import { VerifyRepository } from '../domain/ledger/verify-repository.ts'
 import { HoldRepository } from '../domain/metering/hold-repository.ts'
 import { HoldSweeper } from '../domain/metering/hold-sweeper.ts'
-import { MeteringService } from '../domain/metering/metering-service.ts'
+import { MeteringService, type Patience } from '../domain/metering/metering-service.ts'
 import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
@@ -17,6 +18,8 @@ export interface MoneyParts
   walletMinimumNanoUsd?: bigint
   /** In place of the database's own, for tests that make it fail. */
   holds?: HoldRepository
+  /** In place of the default, for tests. */
+  patience?: Patience
 }
 
 /** One process's money path: holds and settlements under its lease, the ledger, and the feed of balances. */
@@ -38,12 +41,16 @@ export function createMoney(parts: MoneyParts) {
     processId,
     walletMinimumNanoUsd: parts.walletMinimumNanoUsd ?? 0n,
     wait,
+    patience: parts.patience,
   })
   const sweeper = new HoldSweeper({
     holds,
     settle: (item) => metering.settleItem(item),
     releaseUnsettled: () => metering.releaseUnsettled(),
-    expireRest: (hold, restNano) => diemAllowance.expireRest(hold, restNano),
+    expireRest: (hold, restNano) => {
+      const endedHold = { ...hold, day: utcDay(hold.admittedAt) }
+      return diemAllowance.expireRest(endedHold, restNano)
+    },
     released: (accountId) => balanceFeed.changed(accountId),
     processId,
     clock,

@@ -1,5 +1,6 @@
 import { DomainError } from '../../server/domain/errors.ts'
 import type { Receipt, Usage } from '../../server/domain/metering/hold.ts'
+import type { ExtendOutcome } from '../../server/domain/metering/hold-repository.ts'
 import type { AdmissionRequest, MeteredRequest, Metering } from '../../server/domain/metering/metered-request.ts'
 
 /** One admission and how it ended. */
@@ -66,11 +67,11 @@ class FakeRequest implements MeteredRequest {
     this.grant = { plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: OPEN_WINDOW }
   }
 
-  async extend(byNanoUsd: bigint): Promise<boolean> {
-    if (this.#record.end !== null || byNanoUsd > this.#metering.balanceNanoUsd) return false
+  async extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
+    if (this.#record.end !== null || byNanoUsd > this.#metering.balanceNanoUsd) return 'insufficient'
     this.#metering.balanceNanoUsd -= byNanoUsd
     this.hold.amountNanoUsd += byNanoUsd
-    return true
+    return 'extended'
   }
 
   async settle(usage: Usage, used: { tokens?: number; credits?: number } = {}): Promise<Receipt> {

@@ -7,10 +7,12 @@ import { createIdSource } from '../../server/domain/ids.ts'
 import type { Usage } from '../../server/domain/metering/hold.ts'
 import { HoldRepository } from '../../server/domain/metering/hold-repository.ts'
 import type { MeteredRequest } from '../../server/domain/metering/metered-request.ts'
+import type { Patience } from '../../server/domain/metering/metering-service.ts'
 import type { RateLimiter, RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 
 const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0 }
+const NEVER_ABORTED = new AbortController().signal
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A limiter that lets everything through and remembers what it was told. */
@@ -31,11 +33,17 @@ function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: un
 
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
 
+interface HarnessOptions {
+  holds?: HoldRepository
+  wait?: (milliseconds: number) => Promise<void>
+  patience?: Patience
+}
+
 /** One server process's money path on a database, without HTTP. */
 export function createMoneyHarness(
   db: Kysely<Database>,
   clock: Clock,
-  { holds = new HoldRepository(db), wait = pause } = {},
+  { holds = new HoldRepository(db), wait = pause, patience }: HarnessOptions = {},
 ) {
   const ids = createIdSource(clock)
   const rateLimiter = createOpenLimiter()
@@ -48,6 +56,7 @@ export function createMoneyHarness(
     wait,
     rateLimits: rateLimiter,
     holds,
+    ...(patience === undefined ? {} : { patience }),
   })
   const { metering, ledger, ledgerRepository, sweeper, accountChanges, processId } = money
 
@@ -105,9 +114,9 @@ export function createMoneyHarness(
     return addKey(accountId, limits)
   }
 
-  const open = (caller: Caller, holdNanoUsd: bigint): Promise<MeteredRequest> =>
+  const open = (caller: Caller, holdNanoUsd: bigint, signal = NEVER_ABORTED): Promise<MeteredRequest> =>
     metering.open({
-      context: { requestId: ids.requestId(), caller, signal: new AbortController().signal },
+      context: { requestId: ids.requestId(), caller, signal },
       plan: { accountId: caller.accountId } as RatePlan,
       holdNanoUsd,
     })

@@ -20,7 +20,7 @@ export const cellsOf = (events: string) => `
     count(*) filter (where l.ordinality = 1) as requests, count(*) as line_requests,
     sum(l.units) as units, sum(l.amount)::bigint as amount_nano
   from ${events} e
-  cross join lateral rows from (json_populate_recordset(null::usage_line, e.lines)) with ordinality l
+  cross join lateral unnest(e.priced) with ordinality l
   where e.sku is not null
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9`
 

@@ -109,7 +109,17 @@ const STATEMENTS = [
     charge_nano bigint not null,
     primary key (account_id, key_id, currency)
   )`,
-  // One settlement as the server sends it; `sku` is null for a release, which charges nothing and writes no usage.
+  'create type usage_line as (type text, units numeric, amount bigint)',
+  // One admission as the server sends it; only a late charge has an instant, that of its original request.
+  `create type admission as (
+    account_id uuid,
+    request_id uuid,
+    key_id uuid,
+    amount_nano bigint,
+    admitted_at timestamptz
+  )`,
+  // One settlement as the server sends it; `sku` is null for a release, which charges nothing and writes no usage. The
+  // usage event keeps `lines` as they are; the roll-ups sum up the same lines as `priced`.
   `create type settlement as (
     account_id uuid,
     request_id uuid,
@@ -122,14 +132,13 @@ const STATEMENTS = [
     model_type text,
     unit_type text,
     lines json,
+    priced usage_line[],
     outcome text,
     estimated boolean,
     upstream_id text,
     retries integer,
-    duration_ms integer,
-    settled_at timestamptz
+    duration_ms integer
   )`,
-  'create type usage_line as (type text, units numeric, amount bigint)',
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,9 +1,12 @@
-import { utcDay, utcInstant } from '../clock.ts'
+import { utcDay } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { RateGrant } from '../rate-limits/rate-plan.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage, UsageLine } from './hold.ts'
-import type { SettleItem, SettleResult } from './hold-repository.ts'
+import type { ExtendOutcome, SettleItem, SettleResult } from './hold-repository.ts'
 import type { MeteredRequest } from './metered-request.ts'
+
+/** What the column holds: 24 days. */
+const DURATION_MS_MAX = 2 ** 31 - 1
 
 export interface HeldRequestPorts {
   settle: (item: SettleItem) => Promise<SettleResult>
@@ -11,11 +14,11 @@ export interface HeldRequestPorts {
   unsettled: (release: SettleItem) => void
   /** The settlement is durable or has failed for good; told exactly once. */
   ended: () => void
-  extend: (hold: Hold, byNano: bigint) => Promise<boolean>
+  /** Grows the hold to this amount. */
+  extend: (hold: Hold, toNano: bigint) => Promise<ExtendOutcome>
   settled: (hold: Hold) => void
   returnWindows: (grant: RateGrant, used: { tokens?: number; credits?: number }) => void
   expireRest: (hold: Hold, restNano: bigint) => Promise<void>
-  now: () => Date
   transferId: () => string
 }
 
@@ -26,6 +29,7 @@ export class HeldRequest implements MeteredRequest {
   receipt: Receipt | null = null
   readonly #ports: HeldRequestPorts
   #end: Promise<Receipt> | undefined
+  #extended: Promise<unknown> = Promise.resolve()
 
   constructor(hold: Hold, grant: RateGrant, ports: HeldRequestPorts) {
     this.hold = hold
@@ -33,11 +37,11 @@ export class HeldRequest implements MeteredRequest {
     this.#ports = ports
   }
 
-  async extend(byNanoUsd: bigint): Promise<boolean> {
-    if (this.#end !== undefined) return false
-    const extended = await this.#ports.extend(this.hold, byNanoUsd)
-    if (extended) this.hold.amountNanoUsd += byNanoUsd
-    return extended
+  extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
+    // One after another, because each names the amount that the one before it reached.
+    const extension = this.#extended.then(() => this.#extend(byNanoUsd))
+    this.#extended = extension.catch(() => undefined)
+    return extension
   }
 
   settle(usage: Usage, used: { tokens?: number; credits?: number } = {}): Promise<Receipt> {
@@ -48,6 +52,14 @@ export class HeldRequest implements MeteredRequest {
   async release(usage?: UnchargedUsage): Promise<void> {
     this.#end ??= this.#finishOnce(this.#releaseItem(usage), { tokens: 0, credits: 0 })
     await this.#end
+  }
+
+  async #extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
+    if (this.#end !== undefined) return 'lost'
+    const toNanoUsd = this.hold.amountNanoUsd + byNanoUsd
+    const outcome = await this.#ports.extend(this.hold, toNanoUsd)
+    if (outcome === 'extended') this.hold.amountNanoUsd = toNanoUsd
+    return outcome
   }
 
   #settle(usage: Usage, used: { tokens?: number; credits?: number }): Promise<Receipt> {
@@ -73,7 +85,7 @@ export class HeldRequest implements MeteredRequest {
       estimated: usage.estimated,
       upstream_id: usage.upstreamId,
       retries: usage.retries,
-      duration_ms: Math.max(0, Math.round(usage.durationMs)),
+      duration_ms: Math.min(Math.max(0, Math.round(usage.durationMs)), DURATION_MS_MAX),
     }
   }
 
@@ -128,7 +140,6 @@ export class HeldRequest implements MeteredRequest {
       currency: this.hold.currency,
       day: utcDay(this.hold.admittedAt),
       transfer_id: this.#ports.transferId(),
-      settled_at: utcInstant(this.#ports.now()),
     }
   }
 }

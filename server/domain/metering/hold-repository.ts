@@ -1,30 +1,40 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { RunStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema.ts'
+import { utcInstant } from '../clock.ts'
 import type { Currency } from '../money.ts'
+import { admissionText, arrayText, settlementText } from './batch-text.ts'
 
-/** One row of `admit_holds`' input: the columns of the table `holds`. */
+/** One admission: the database type `admission`. */
 export interface AdmitItem {
   account_id: string
   request_id: string
   key_id: string | null
   amount_nano: string
-  day: string
-  admitted_at: string
-  process_id: string
+  /** Only of a late charge: the instant of the original request. The database's clock decides about all others. */
+  admitted_at: string | null
 }
 
-export type AdmitOutcome = 'admitted' | 'insufficient_balance' | 'key_limit_usd' | 'key_limit_diem' | 'key_inactive'
+export type AdmitOutcome =
+  | 'admitted'
+  | 'insufficient_balance'
+  | 'key_limit_usd'
+  | 'key_limit_diem'
+  | 'key_inactive'
+  /** Only of a late charge: the usage of its request exists, so there is nothing to charge. */
+  | 'settled_before'
 
 export interface AdmitResult {
   outcome: AdmitOutcome
-  /** The currency that pays; null when refused. */
+  /** The currency that pays; null when rejected. */
   currency: Currency | null
   usdNano: bigint
   diemNano: bigint
+  /** By the database's clock, which decides the day and month of the request; null when rejected. */
+  admittedAt: Date | null
 }
 
-/** One row of `settle_holds`' input: the database type `settlement`. */
+/** One settlement: the database type `settlement`. */
 export interface SettleItem {
   account_id: string
   request_id: string
@@ -43,7 +53,6 @@ export interface SettleItem {
   upstream_id?: string | null
   retries?: number
   duration_ms?: number
-  settled_at?: string
 }
 
 export interface SettleResult {
@@ -53,31 +62,40 @@ export interface SettleResult {
   balanceAfterNano: bigint
 }
 
+/** `insufficient`: by the balance or the key's limit. `lost`: the hold has ended, or a sweeper released it. */
+export type ExtendOutcome = 'extended' | 'insufficient' | 'key_inactive' | 'lost'
+
 export type MoneyItem = { kind: 'settle'; item: SettleItem } | { kind: 'admit'; item: AdmitItem }
-export type MoneyResult = { kind: 'settle'; result: SettleResult } | { kind: 'admit'; result: AdmitResult }
+/** `busy`: another transaction has locked the account's balance, so nothing was done. */
+export type MoneyResult =
+  | { kind: 'settle'; result: SettleResult }
+  | { kind: 'admit'; result: AdmitResult }
+  | { kind: 'busy' }
 
-const EXCHANGE = 'select exchange_holds($1::json, $2::json) as results'
-
-/** What `exchange_holds` answers: per kind a list of rows, or null where there was no item; amounts as decimal text. */
-type SettledRow = [ordinal: number, outcome: SettleResult['outcome'], chargedNano: string, balanceNano: string | null]
-type AdmittedRow = [
-  ordinal: number,
-  outcome: AdmitOutcome,
-  usdNano: string | null,
-  diemNano: string,
-  currency: Currency | null,
-]
-interface ExchangeRow {
-  results: [settled: SettledRow[] | null, admitted: AdmittedRow[] | null]
+/** Of one batch of the money path. */
+export interface BatchOptions {
+  processId: string
+  /** The process's own time, which only test databases trust. */
+  at: Date
+  /** Waits for locked balances, at most for a second, instead of returning `busy` for them. */
+  waits: boolean
 }
 
-/** Where the items of one kind stand. */
-function placesOf(items: readonly MoneyItem[], kind: MoneyItem['kind']): number[] {
-  return items.flatMap((item, place) => (item.kind === kind ? [place] : []))
-}
+const BATCH = '($1::text::settlement[], $2::text::admission[], $3::uuid, $4::timestamptz)'
+const SETTLE_AND_ADMIT = `select * from settle_and_admit${BATCH}`
+const SETTLE_AND_ADMIT_WAITING = `select * from settle_and_admit_waiting${BATCH}`
 
-function toJson(items: readonly MoneyItem[], places: readonly number[]): string {
-  return JSON.stringify(places.map((place) => items[place]?.item))
+const EXTEND = 'select extend_hold($1::uuid, $2::uuid, $3::bigint, $4::timestamptz) as outcome'
+
+interface BatchRow {
+  kind: 'settle' | 'admit'
+  ordinal: number
+  outcome: string
+  currency: Currency | null
+  charged_nano: bigint | null
+  usd_nano: bigint | null
+  diem_nano: bigint | null
+  admitted_at: Date | null
 }
 
 /** A hold whose process is gone. */
@@ -98,50 +116,32 @@ export class HoldRepository {
     this.#run = run
   }
 
-  /** Settles, then admits; every result stands at its item's position. */
-  async exchange(items: readonly MoneyItem[]): Promise<MoneyResult[]> {
-    const settlements = placesOf(items, 'settle')
-    const admissions = placesOf(items, 'admit')
-    const values = [toJson(items, settlements), toJson(items, admissions)]
-    const [row] = (await this.#run(EXCHANGE, values)) as ExchangeRow[]
-    const [settled, admitted] = row?.results ?? [null, null]
-    const results: MoneyResult[] = []
-    for (const [ordinal, outcome, chargedNano, balanceNano] of settled ?? []) {
-      const result = { outcome, chargedNano: BigInt(chargedNano), balanceAfterNano: BigInt(balanceNano ?? 0) }
-      results[settlements[ordinal - 1] ?? -1] = { kind: 'settle', result }
-    }
-    for (const [ordinal, outcome, usdNano, diemNano, currency] of admitted ?? []) {
-      const result = { outcome, currency, usdNano: BigInt(usdNano ?? 0), diemNano: BigInt(diemNano) }
-      results[admissions[ordinal - 1] ?? -1] = { kind: 'admit', result }
-    }
-    return items.map((_, place) => {
-      const result = results[place]
-      if (result === undefined) throw new Error('the database gave no result for an item of its batch')
-      return result
+  /** Settles, then admits; each result is at its item's position. */
+  async settleAndAdmit(items: readonly MoneyItem[], { processId, at, waits }: BatchOptions): Promise<MoneyResult[]> {
+    const places = { settle: [] as number[], admit: [] as number[] }
+    const texts = { settle: [] as string[], admit: [] as string[] }
+    items.forEach(({ kind, item }, place) => {
+      places[kind].push(place)
+      texts[kind].push(kind === 'settle' ? settlementText(item) : admissionText(item))
     })
+    const values = [arrayText(texts.settle), arrayText(texts.admit), processId, utcInstant(at)]
+    const rows = (await this.#run(waits ? SETTLE_AND_ADMIT_WAITING : SETTLE_AND_ADMIT, values)) as BatchRow[]
+    if (rows.length !== items.length)
+      throw new Error('the database returned another number of results than it got items')
+    const results: MoneyResult[] = []
+    for (const row of rows) results[places[row.kind][row.ordinal - 1] ?? -1] = toResult(row)
+    return results
   }
 
-  /** One settlement by itself. */
-  async settle(item: SettleItem): Promise<SettleResult> {
-    const [settled] = await this.exchange([{ kind: 'settle', item }])
-    if (settled?.kind !== 'settle') throw new Error('a settlement has a settlement result')
-    return settled.result
-  }
-
-  /** One admission by itself. */
-  async admit(item: AdmitItem): Promise<AdmitResult> {
-    const [admitted] = await this.exchange([{ kind: 'admit', item }])
-    if (admitted?.kind !== 'admit') throw new Error('an admission has an admission result')
-    return admitted.result
-  }
-
-  async extend(accountId: string, requestId: string, byNano: bigint): Promise<boolean> {
-    const { rows } = await sql<{
-      extended: boolean
-    }>`select extend_hold(${accountId}::uuid, ${requestId}::uuid, ${byNano.toString()}::bigint) as extended`.execute(
-      this.#db,
-    )
-    return rows[0]?.extended ?? false
+  /** Grows an open hold to an amount. */
+  async extend(
+    { accountId, requestId }: { accountId: string; requestId: string },
+    { toNano, at }: { toNano: bigint; at: Date },
+  ): Promise<ExtendOutcome> {
+    const values = [accountId, requestId, toNano.toString(), utcInstant(at)]
+    const [row] = (await this.#run(EXTEND, values)) as { outcome: ExtendOutcome }[]
+    if (row === undefined) throw new Error('the database returned no result for an extension')
+    return row.outcome
   }
 
   /**
@@ -192,6 +192,20 @@ export class HoldRepository {
     await sql`delete from processes p where p.heartbeat_at < now() - make_interval(secs => ${staleSeconds})
       and not exists (select 1 from holds h where h.process_id = p.process_id)`.execute(this.#db)
   }
+}
+
+function toResult(row: BatchRow): MoneyResult {
+  if (row.outcome === 'busy') return { kind: 'busy' }
+  if (row.kind === 'settle') {
+    const outcome = row.outcome as SettleResult['outcome']
+    return {
+      kind: 'settle',
+      result: { outcome, chargedNano: row.charged_nano ?? 0n, balanceAfterNano: row.usd_nano ?? 0n },
+    }
+  }
+  const { currency, usd_nano: usdNano, diem_nano: diemNano, admitted_at: admittedAt } = row
+  const outcome = row.outcome as AdmitOutcome
+  return { kind: 'admit', result: { outcome, currency, usdNano: usdNano ?? 0n, diemNano: diemNano ?? 0n, admittedAt } }
 }
 
 function throughBuilder(db: Kysely<Database>): RunStatement {

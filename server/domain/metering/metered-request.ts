@@ -1,5 +1,6 @@
 import type { RequestContext } from '../auth/caller.ts'
 import type { RateGrant, RatePlan } from '../rate-limits/rate-plan.ts'
+import type { ExtendOutcome } from './hold-repository.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage } from './hold.ts'
 
 export interface AdmissionRequest {
@@ -18,8 +19,8 @@ export interface MeteredRequest {
   readonly grant: RateGrant
   /** Null until the charge is durable. */
   readonly receipt: Receipt | null
-  /** Grows the hold; false when the balance or the key's limit does not cover the growth. */
-  extend(byNanoUsd: bigint): Promise<boolean>
+  /** Grows the hold, or returns why it cannot grow. */
+  extend(byNanoUsd: bigint): Promise<ExtendOutcome>
   /** Charges the sum of the lines (never more than the hold), frees the rest and writes the usage; resolves when durable. */
   settle(usage: Usage, used?: { tokens?: number; credits?: number }): Promise<Receipt>
   /**

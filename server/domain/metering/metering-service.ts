@@ -1,30 +1,39 @@
-import type { Caller } from '../auth/caller.ts'
+import type { RequestContext } from '../auth/caller.ts'
 import { type Clock, utcDay, utcInstant } from '../clock.ts'
-import { isTransientDatabaseFailure } from '../database-failure.ts'
-import { DomainError } from '../errors.ts'
+import { isLockTimeout, isTransientDatabaseFailure } from '../database-failure.ts'
 import { dashed, type IdSource } from '../ids.ts'
+import { within } from '../within.ts'
 import type { BalanceFeed } from '../ledger/balance-feed.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
-import { GroupCommit } from '../group-commit.ts'
 import { HeldRequest } from './held-request.ts'
 import { chargeOf, type Hold } from './hold.ts'
 import type {
   AdmitItem,
   AdmitResult,
+  ExtendOutcome,
   HoldRepository,
-  MoneyItem,
-  MoneyResult,
   SettleItem,
   SettleResult,
 } from './hold-repository.ts'
+import { LaneRejection } from './lane-entry.ts'
 import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
-import { belowMinimum, refusal } from './refusal.ts'
+import { MoneyLane, type SubmitOptions } from './money-lane.ts'
+import { belowMinimum, notAdmitted, refusal } from './refusal.ts'
 
-const BATCH_ITEMS_MAX = 512
-/** With waits that grow to one second: 4 to 7 s for an admission, 30 s for a settlement whose client is waiting. */
-const ADMIT_RETRIES_MAX = 7
-const SETTLE_RETRIES_MAX = 34
+/** How long an item waits for the database before it is given up. */
+export interface Patience {
+  /** Then the client is told to come again. */
+  admitMs: number
+  /** The client of a settlement has its response, or waits for it. */
+  settleMs: number
+  extendMs: number
+}
+
+const PATIENCE: Patience = { admitMs: 5_000, settleMs: 30_000, extendMs: 5_000 }
+const EXTEND_RETRY_DELAY_MS = 100
+/** Beyond it the sums of a batch could pass 64 bits; no balance covers it. */
+const HOLD_NANO_USD_MAX = 2n ** 62n - 1n
 
 export interface MeteringDependencies {
   holds: HoldRepository
@@ -38,17 +47,20 @@ export interface MeteringDependencies {
   /** A wallet with less in its account is asked to top up; keys may spend the last nano-dollar. */
   walletMinimumNanoUsd: bigint
   wait: (milliseconds: number) => Promise<void>
+  /** In place of the default, for tests. */
+  patience?: Patience | undefined
 }
 
 /**
- * The money path (design section 5): rate windows, then one durable hold, then exactly one settlement or release.
- * Admissions and settlements are group-committed; the database decides each item exactly, so no number of processes
+ * The money path (docs/money.md): rate windows, then one durable hold, then exactly one settlement or release.
+ * Admissions and settlements share batches; the database decides each item exactly, so no number of processes
  * can spend a nano-dollar more than a balance or a key limit has.
  */
 export class MeteringService implements Metering, LateMetering {
   readonly #deps: MeteringDependencies
   /** Admissions and settlements share one lane: one call and one commit for whatever waits of both. */
-  readonly #lane: GroupCommit<MoneyItem, MoneyResult>
+  readonly #lane: MoneyLane
+  readonly #patience: Patience
   readonly #unsettled: SettleItem[] = []
   /** Requests between the begin of their admission and the end of their settlement. */
   #underWay = 0
@@ -56,11 +68,11 @@ export class MeteringService implements Metering, LateMetering {
 
   constructor(deps: MeteringDependencies) {
     this.#deps = deps
-    this.#lane = new GroupCommit((items) => deps.holds.exchange(items), {
-      batchItemsMax: BATCH_ITEMS_MAX,
-      isTransient: isTransientDatabaseFailure,
-      retriesMax: ({ kind }) => (kind === 'settle' ? SETTLE_RETRIES_MAX : ADMIT_RETRIES_MAX),
-      wait: deps.wait,
+    this.#patience = deps.patience ?? PATIENCE
+    const { holds, processId, clock, wait } = deps
+    this.#lane = new MoneyLane({
+      send: (items, { waits }) => holds.settleAndAdmit(items, { processId, at: clock.now(), waits }),
+      wait,
     })
   }
 
@@ -71,10 +83,12 @@ export class MeteringService implements Metering, LateMetering {
   async settleLate({ context, requestId, admittedAt, usage, maxNanoUsd, grant }: LateCharge): Promise<void> {
     const held = await this.#begin(async () => {
       const amountNanoUsd = chargeOf(usage, maxNanoUsd)
-      const hold = await this.#hold(context.caller, { requestId, admittedAt, amountNanoUsd })
-      return new HeldRequest(hold, grant, this.#heldRequestPorts)
+      const hold = await this.#hold(context, { requestId, lateAt: admittedAt, amountNanoUsd })
+      if (hold !== 'settled_before') return new HeldRequest(hold, grant, this.#heldRequestPorts)
+      this.#end()
+      return undefined
     })
-    await held.settle(usage)
+    await held?.settle(usage)
   }
 
   /** Resolves when every request that was opened has ended, and no admission or settlement is waiting or in flight. */
@@ -91,7 +105,7 @@ export class MeteringService implements Metering, LateMetering {
 
   /** Ends holds in the same batches as everything else; the sweeper's entry. */
   settleItem(item: SettleItem): Promise<SettleResult> {
-    return this.#lane.submit({ kind: 'settle', item }).then((settled) => {
+    return this.#lane.submit({ kind: 'settle', item }, { patienceMs: this.#patience.settleMs }).then((settled) => {
       if (settled.kind !== 'settle') throw new Error('a settlement has a settlement result')
       return settled.result
     })
@@ -101,11 +115,12 @@ export class MeteringService implements Metering, LateMetering {
     const grant = await this.#deps.rateLimiter.admit(request.plan)
     try {
       const { context, holdNanoUsd } = request
-      const hold = await this.#hold(context.caller, {
+      const hold = await this.#hold(context, {
         requestId: dashed(context.requestId),
-        admittedAt: this.#deps.clock.now(),
+        lateAt: null,
         amountNanoUsd: holdNanoUsd,
       })
+      if (hold === 'settled_before') throw new Error('only a late charge finds its usage settled')
       if (context.caller.kind === 'wallet') await this.#assertMinimum(hold)
       return new HeldRequest(hold, grant, this.#heldRequestPorts)
     } catch (error) {
@@ -131,30 +146,36 @@ export class MeteringService implements Metering, LateMetering {
   }
 
   async #hold(
-    { accountId, keyId }: Caller,
-    { requestId, admittedAt, amountNanoUsd }: Pick<Hold, 'requestId' | 'admittedAt' | 'amountNanoUsd'>,
-  ): Promise<Hold> {
-    await this.#deps.diemAllowance.ensure(accountId, this.#deps.clock.now())
-    const result = await this.#admit({
-      account_id: accountId,
-      request_id: requestId,
-      key_id: keyId,
-      amount_nano: amountNanoUsd.toString(),
-      day: utcDay(admittedAt),
-      admitted_at: utcInstant(admittedAt),
-      process_id: this.#deps.processId,
-    })
-    if (result.outcome !== 'admitted' || result.currency === null) throw refusal(result, amountNanoUsd)
-    this.#deps.balanceFeed.changed(accountId)
+    { caller: { accountId, keyId }, signal }: RequestContext,
+    { requestId, lateAt, amountNanoUsd: wantedNanoUsd }: HoldRequest,
+  ): Promise<Hold | 'settled_before'> {
+    const { diemAllowance, balanceFeed, clock } = this.#deps
+    const amountNanoUsd = wantedNanoUsd < HOLD_NANO_USD_MAX ? wantedNanoUsd : HOLD_NANO_USD_MAX
+    const startMs = clock.nowMs()
+    await within(this.#patience.admitMs, diemAllowance.ensure(accountId, clock.now()))
+    const result = await this.#admit(
+      {
+        account_id: accountId,
+        request_id: requestId,
+        key_id: keyId,
+        amount_nano: amountNanoUsd.toString(),
+        admitted_at: lateAt === null ? null : utcInstant(lateAt),
+      },
+      { signal, patienceMs: this.#patience.admitMs - (clock.nowMs() - startMs) },
+    )
+    if (result.outcome === 'settled_before') return 'settled_before'
+    const { currency, admittedAt, usdNano, diemNano } = result
+    if (currency === null || admittedAt === null) throw refusal(result, wantedNanoUsd)
+    balanceFeed.changed(accountId)
     return {
       holdId: requestId,
       requestId,
       accountId,
       keyId,
-      currency: result.currency,
+      currency,
       amountNanoUsd,
       admittedAt,
-      balancesBefore: { usdNano: result.usdNano, diemNano: result.diemNano },
+      balancesBefore: { usdNano, diemNano },
     }
   }
 
@@ -168,18 +189,31 @@ export class MeteringService implements Metering, LateMetering {
     throw belowMinimum(balancesBefore, walletMinimumNanoUsd)
   }
 
-  async #admit(item: AdmitItem): Promise<AdmitResult> {
+  async #admit(item: AdmitItem, options: SubmitOptions): Promise<AdmitResult> {
     try {
-      const admitted = await this.#lane.submit({ kind: 'admit', item })
+      const admitted = await this.#lane.submit({ kind: 'admit', item }, options)
       if (admitted.kind !== 'admit') throw new Error('an admission has an admission result')
       return admitted.result
     } catch (error) {
-      // The hold may stand though its answer got lost; while this process lives, no sweeper would free it.
-      this.#unsettled.push(toRelease(item))
-      throw new DomainError('unavailable', 'The service cannot take requests at the moment; try again shortly', {
-        retryAfterSeconds: 1,
-        cause: error,
-      })
+      // The hold may exist though the response was lost; while this process lives, no sweeper would release it.
+      const mayBeHeld = !(error instanceof LaneRejection) || error.sent
+      if (mayBeHeld) this.#unsettled.push(toRelease({ ...item, day: utcDay(this.#deps.clock.now()) }))
+      throw notAdmitted(error)
+    }
+  }
+
+  /** Sent again while the database is away or the account is locked: growing to an amount is safe to repeat. */
+  async #extend(hold: Hold, toNano: bigint): Promise<ExtendOutcome> {
+    const { holds, clock, wait } = this.#deps
+    if (toNano > HOLD_NANO_USD_MAX) return 'insufficient'
+    for (let waitedMs = 0; ; waitedMs += EXTEND_RETRY_DELAY_MS) {
+      try {
+        return await holds.extend(hold, { toNano, at: clock.now() })
+      } catch (error) {
+        const mayPass = isTransientDatabaseFailure(error) || isLockTimeout(error)
+        if (!mayPass || waitedMs >= this.#patience.extendMs) throw error
+      }
+      await wait(EXTEND_RETRY_DELAY_MS)
     }
   }
 
@@ -187,16 +221,26 @@ export class MeteringService implements Metering, LateMetering {
     settle: (item: SettleItem) => this.settleItem(item),
     unsettled: (item: SettleItem) => void this.#unsettled.push(item),
     ended: () => this.#end(),
-    extend: (hold: Hold, byNano: bigint) => this.#deps.holds.extend(hold.accountId, hold.requestId, byNano),
+    extend: (hold: Hold, toNano: bigint) => this.#extend(hold, toNano),
     settled: (hold: Hold) => this.#deps.balanceFeed.changed(hold.accountId),
     returnWindows: (...args: Parameters<RateLimiter['correct']>) => this.#deps.rateLimiter.correct(...args),
-    expireRest: (hold: Hold, restNano: bigint) => this.#deps.diemAllowance.expireRest(hold, restNano),
-    now: () => this.#deps.clock.now(),
+    expireRest: (hold: Hold, restNano: bigint) => {
+      // Its instant is the database's, so its day is known for certain.
+      const endedHold = { ...hold, day: utcDay(hold.admittedAt) }
+      return this.#deps.diemAllowance.expireRest(endedHold, restNano)
+    },
     transferId: () => this.#deps.ids.uuid(),
   }
 }
 
+interface HoldRequest {
+  requestId: string
+  /** The instant of the original request, if this makes up for its charge. */
+  lateAt: Date | null
+  amountNanoUsd: bigint
+}
+
 /** Frees whatever hold of this request there is; where there is none, nothing happens. */
-function toRelease({ account_id, request_id, day }: Pick<AdmitItem, 'account_id' | 'request_id' | 'day'>): SettleItem {
+function toRelease({ account_id, request_id, day }: Pick<SettleItem, 'account_id' | 'request_id' | 'day'>): SettleItem {
   return { account_id, request_id, day, currency: 'usd', charge_nano: '0', transfer_id: request_id, sku: null }
 }

@@ -2,6 +2,7 @@ import { DomainError } from '../errors.ts'
 import { formatUsd } from '../money.ts'
 import type { Hold } from './hold.ts'
 import type { AdmitResult } from './hold-repository.ts'
+import { LaneRejection } from './lane-entry.ts'
 
 /** How to make a request cheaper, whatever its kind. */
 const SMALLER = 'lower max_tokens, fewer images, or fewer calls in a batch'
@@ -24,6 +25,7 @@ export function refusal(result: AdmitResult, holdNanoUsd: bigint): DomainError {
       return new DomainError('unauthenticated', 'Authentication failed: the API key was revoked or has expired')
     case 'insufficient_balance':
     case 'admitted':
+    case 'settled_before':
       return new DomainError(
         'insufficient_balance',
         `Insufficient USD or Diem balance: this request may cost up to ${need} USD, and the free balance is below that. Add credit, or ask for less: ${SMALLER}.`,
@@ -40,4 +42,13 @@ export function belowMinimum({ usdNano, diemNano }: Hold['balancesBefore'], mini
     `The wallet has ${facts.balanceUsd} USD, less than the ${formatUsd(minimumNanoUsd)} USD that it must keep. Top it up with USDC.`,
     { facts },
   )
+}
+
+/** A request that the database did not decide. */
+export function notAdmitted(cause: unknown): DomainError {
+  if (cause instanceof LaneRejection && cause.reason === 'client_left') {
+    return new DomainError('unavailable', 'The client closed the request before its answer began', { cause })
+  }
+  const message = 'The service cannot take requests at the moment; try again shortly'
+  return new DomainError('unavailable', message, { retryAfterSeconds: 1, cause })
 }

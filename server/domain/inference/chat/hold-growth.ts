@@ -36,7 +36,7 @@ export class HoldGrowth {
   async #extend(): Promise<void> {
     const wanted = Math.max(SLICE_TOKENS_MIN, Math.ceil(this.#plan.heldCompletionTokens / 4))
     for (let slice = wanted; slice >= LAST_SLICE_TOKENS; slice = Math.floor(slice / 4)) {
-      if (!(await this.#metered.extend(this.#priceOf(slice)))) continue
+      if ((await this.#metered.extend(this.#priceOf(slice))) !== 'extended') continue
       this.#heldTokens += slice
       return
     }

@@ -152,12 +152,12 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 500n)
     const item = settlementOf(hold, '400')
-    expect(await money.holds.settle(item)).toEqual({
+    expect(await money.metering.settleItem(item)).toEqual({
       outcome: 'settled',
       chargedNano: 400n,
       balanceAfterNano: 600n,
     })
-    expect(await money.holds.settle(item)).toEqual({
+    expect(await money.metering.settleItem(item)).toEqual({
       outcome: 'settled_before',
       chargedNano: 400n,
       balanceAfterNano: 600n,
@@ -172,11 +172,12 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
       request_id: hold.requestId,
       key_id: hold.keyId,
       amount_nano: '600',
-      day: '2026-05-04',
-      admitted_at: clock.now().toISOString(),
-      process_id: money.processId,
+      admitted_at: null,
     }
-    expect((await money.holds.admit(item)).outcome).toBe('admitted')
+    const batch = { processId: money.processId, at: clock.now(), waits: false }
+    expect(await money.holds.settleAndAdmit([{ kind: 'admit', item }], batch)).toMatchObject([
+      { kind: 'admit', result: { outcome: 'admitted', currency: 'usd' } },
+    ])
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 1_000n, held: 600n })
   })
 
@@ -193,10 +194,10 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
   test('a hold grows while the balance and the key allow it', async () => {
     const caller = await money.addCaller({ usdNano: 100n }, { usdNano: 90n })
     const request = await money.open(caller, 50n)
-    expect(await request.extend(40n)).toBe(true)
-    expect(await request.extend(1n)).toBe(false)
+    expect(await request.extend(40n)).toBe('extended')
+    expect(await request.extend(1n)).toBe('insufficient')
     expect((await request.settle(usageOf(90n))).chargedNanoUsd).toBe(90n)
-    expect(await request.extend(1n)).toBe(false)
+    expect(await request.extend(1n)).toBe('lost')
   })
 
   test('a refused hold gives the rate windows back', async () => {
@@ -279,7 +280,6 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
       upstream_id: null,
       retries: 0,
       duration_ms: 1,
-      settled_at: clock.now().toISOString(),
     }
   }
 })

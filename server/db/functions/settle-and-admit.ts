@@ -1,0 +1,53 @@
+/**
+ * One batch of the money path in one transaction and one commit: settlements first, because they free what admissions
+ * may then take. All balance rows are locked here, once. A row that another transaction has locked is never waited for:
+ * nothing is done for the items of its account, and they return `busy`. The settings keep every table access a look-up
+ * by primary key: a plan made while the tables were empty would otherwise scan them when they are large. The lock
+ * timeout bounds waits that no balance row guards, such as those for the maintenance of partitions.
+ */
+export const SETTLE_AND_ADMIT = `create or replace function settle_and_admit(
+  settlements settlement[], admissions admission[], by_process uuid, process_time timestamptz)
+returns table (kind text, ordinal integer, outcome text, currency text, charged_nano bigint, usd_nano bigint,
+  diem_nano bigint, admitted_at timestamptz)
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set jit = off set plan_cache_mode = force_generic_plan set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  -- To the millisecond, so that a process that reads it loses nothing.
+  instant timestamptz := date_trunc('milliseconds', ledger_instant(process_time));
+  named uuid[] := array(select account_id from unnest(settlements) union select account_id from unnest(admissions));
+  busy uuid[];
+begin
+  -- In key order, here and in every function that moves money, so that processes cannot deadlock.
+  with locked as materialized (
+    select b.account_id, b.currency from balances b where b.account_id = any (named)
+    order by b.account_id, b.currency for update skip locked
+  )
+  select coalesce(array_agg(missed.account_id), '{}') into busy
+  from (
+    select b.account_id, b.currency from balances b where b.account_id = any (named)
+    except select account_id, currency from locked
+  ) missed;
+
+  if array_length(busy, 1) > 0 then
+    return query
+      select 'settle', i.ordinality::integer, 'busy', null, null::bigint, null::bigint, null::bigint, null::timestamptz
+      from unnest(settlements) with ordinality i where i.account_id = any (busy)
+      union all
+      select 'admit', i.ordinality::integer, 'busy', null, null, null, null, null
+      from unnest(admissions) with ordinality i where i.account_id = any (busy);
+  end if;
+  if array_length(settlements, 1) > 0 then
+    return query
+      select 'settle', s.ordinal, s.outcome, null, s.charged_nano, s.balance_after_nano, null::bigint, null::timestamptz
+      from settle_holds(settlements, busy, instant) s;
+  end if;
+  if array_length(admissions, 1) > 0 then
+    return query
+      select 'admit', a.ordinal, a.outcome, a.currency, null::bigint, a.usd_nano, a.diem_nano, a.admitted_at
+      from admit_holds(admissions, busy, by_process, instant) a;
+  end if;
+end
+$$`

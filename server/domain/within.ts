@@ -1,0 +1,12 @@
+import { DomainError } from './errors.ts'
+
+/** Fails with `unavailable` when the database takes longer; the work itself goes on, and its end is ignored. */
+export function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const message = 'The service cannot take requests at the moment; try again shortly'
+      reject(new DomainError('unavailable', message, { retryAfterSeconds: 1 }))
+    }, milliseconds)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
