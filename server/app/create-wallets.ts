@@ -2,7 +2,6 @@ import type { Config } from '../config/config.ts'
 import type { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
 import type { KeyEvents } from '../domain/api-keys/key-events.ts'
 import type { BalanceFeed } from '../domain/ledger/balance-feed.ts'
-import type { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
 import type { LedgerService } from '../domain/ledger/ledger-service.ts'
 import { parseUsd } from '../domain/money.ts'
 import type { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
@@ -29,7 +28,6 @@ type WalletParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'single
   events: KeyEvents
   abuseGuard: AbuseGuard
   ledger: LedgerService
-  diemAllowance: DiemAllowance
   balanceFeed: BalanceFeed
   apiKeys: ApiKeyService
 }
@@ -91,15 +89,15 @@ function maintenanceTasks(
 }
 
 function createStakes({ staking }: Config, parts: WalletParts): WalletStakes {
-  const { db, clock, log, singleUse, stakingChain, diemAllowance, balanceFeed } = parts
+  const { db, clock, ids, log, singleUse, stakingChain, balanceFeed } = parts
   return new WalletStakes({
     chain: stakingChain,
     stakes: new WalletStakeRepository(db),
-    allowance: diemAllowance,
     balanceFeed,
     turns: singleUse,
     refreshSeconds: staking?.refreshSeconds ?? 0,
     clock,
+    ids,
     log,
   })
 }

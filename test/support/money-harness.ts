@@ -11,6 +11,7 @@ import type { RateLimiter, RatePlan } from '../../server/domain/rate-limits/rate
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 
 const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0 }
+const NO_MONEY = { balance_nano: 0n, held_nano: 0n, sequence: 0n, epoch_day: null }
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A limiter that lets everything through and remembers what it was told. */
@@ -49,7 +50,7 @@ export function createMoneyHarness(
     rateLimits: rateLimiter,
     holds,
   })
-  const { metering, ledger, ledgerRepository, sweeper, accountChanges, processId } = money
+  const { metering, ledger, sweeper, accountChanges, processId } = money
 
   const addKey = async (accountId: string, limits: KeyLimits = {}): Promise<KeyCaller> => {
     const keyId = ids.uuid()
@@ -99,7 +100,7 @@ export function createMoneyHarness(
         created_at: clock.now(),
       })
       .execute()
-    await ledgerRepository.inTransaction((transaction) => transaction.createBalance(accountId, 'usd'))
+    await db.insertInto('balances').values({ account_id: accountId, currency: 'usd', ...NO_MONEY }).execute()
     if (funds.stakeNano !== undefined) await ledger.stakeChanged(accountId)
     if (funds.usdNano !== undefined) await ledger.grant({ accountId, amountNanoUsd: funds.usdNano, reason: 'test' })
     return addKey(accountId, limits)
