@@ -24,7 +24,10 @@ import { createContractWalletVerifier } from '../upstream/wallets/contract-walle
 import type { Infrastructure } from './infrastructure.ts'
 import type { MaintenanceTask } from './maintenance.ts'
 
-type WalletParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'singleUse' | 'stakingChain' | 'windows'> & {
+type WalletParts = Pick<
+  Infrastructure,
+  'db' | 'reports' | 'clock' | 'ids' | 'log' | 'singleUse' | 'stakingChain' | 'windows'
+> & {
   events: KeyEvents
   abuseGuard: AbuseGuard
   ledger: LedgerService
@@ -34,7 +37,7 @@ type WalletParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'single
 
 /** Sign-in of wallets, their sessions, links, stakes and keys, and what they may read of their accounts. */
 export function createWallets(config: Config, parts: WalletParts) {
-  const { db, clock, ids, singleUse, events, abuseGuard, ledger } = parts
+  const { db, reports, clock, ids, singleUse, events, abuseGuard, ledger } = parts
   const origin = config.service.publicUrl
   const repository = new WalletAccountRepository(db)
   const stakes = createStakes(config, parts)
@@ -71,7 +74,7 @@ export function createWallets(config: Config, parts: WalletParts) {
     }),
     walletSessions,
     walletStatements: new WalletStatements({
-      repository: new WalletStatementRepository(db),
+      repository: new WalletStatementRepository(reports),
       ledger,
       minimumNanoUsd: walletMinimumNanoUsd(config),
     }),

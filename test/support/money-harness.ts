@@ -100,7 +100,10 @@ export function createMoneyHarness(
         created_at: clock.now(),
       })
       .execute()
-    await db.insertInto('balances').values({ account_id: accountId, currency: 'usd', ...NO_MONEY }).execute()
+    await db
+      .insertInto('balances')
+      .values({ account_id: accountId, currency: 'usd', ...NO_MONEY })
+      .execute()
     if (funds.stakeNano !== undefined) await ledger.stakeChanged(accountId)
     if (funds.usdNano !== undefined) await ledger.grant({ accountId, amountNanoUsd: funds.usdNano, reason: 'test' })
     return addKey(accountId, limits)

@@ -1,5 +1,6 @@
 import { ADMIT_HOLDS } from './admit-holds.ts'
 import { ADMIT_ONE_HOLD } from './admit-one-hold.ts'
+import { ASSERT_ROOM } from './assert-room.ts'
 import { CREDIT_PAYMENT } from './credit-payment.ts'
 import { DIEM_STAKE_OF } from './diem-stake-of.ts'
 import { EXCHANGE_HOLDS } from './exchange-holds.ts'
@@ -35,4 +36,5 @@ export const FUNCTIONS: readonly string[] = [
   LINK_WALLET,
   CREDIT_PAYMENT,
   RECORD_WALLET_STAKE,
+  ASSERT_ROOM,
 ]

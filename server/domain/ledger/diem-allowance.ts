@@ -39,7 +39,8 @@ export class DiemAllowance {
   async ensure(accountId: string, instant: Date): Promise<void> {
     if (this.#begunDay.get(accountId) === utcDay(this.#toLedger(instant))) return
     // One call for all that wait: they go on in the order in which they came.
-    const begin = this.#beginning.get(accountId) ?? this.#begin(accountId).finally(() => this.#beginning.delete(accountId))
+    const begin =
+      this.#beginning.get(accountId) ?? this.#begin(accountId).finally(() => this.#beginning.delete(accountId))
     this.#beginning.set(accountId, begin)
     await begin
   }

@@ -42,9 +42,11 @@ interface DecidedRow {
 
 export class LedgerRepository {
   readonly #db: Kysely<Database>
+  readonly #reports: Kysely<Database>
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, reports = db) {
     this.#db = db
+    this.#reports = reports
   }
 
   /** A grant or correction in one statement, so that no lock of the balance spans a round trip. */
@@ -123,7 +125,7 @@ export class LedgerRepository {
     page: { limit: number; beforeSequences: Record<Currency, bigint | null> },
   ): Promise<LedgerTransfer[]> {
     const ofCurrency = (currency: Currency) => {
-      const query = this.#db
+      const query = this.#reports
         .selectFrom('ledger_transfers')
         .selectAll()
         .where('account_id', '=', accountId)
@@ -133,17 +135,17 @@ export class LedgerRepository {
       const before = page.beforeSequences[currency]
       return before === null ? query : query.where('sequence', '<', before)
     }
-    const rows = await this.#db
+    const rows = await this.#reports
       .selectFrom(ofCurrency('usd').as('usd'))
       .selectAll()
-      .unionAll(this.#db.selectFrom(ofCurrency('diem').as('diem')).selectAll())
+      .unionAll(this.#reports.selectFrom(ofCurrency('diem').as('diem')).selectAll())
       .execute()
     return rows.map(toLedgerTransfer)
   }
 
   /** The charges of requests, by request; ids as the database has them. */
   async findCharges(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
-    const rows = await this.#db
+    const rows = await this.#reports
       .selectFrom('ledger_transfers')
       .selectAll()
       .where('account_id', '=', accountId)
