@@ -4,7 +4,7 @@ import pg from 'pg'
 
 const CANCEL_REQUEST_CODE = 80_877_102
 const CANCEL_REQUEST_BYTES = 16
-const CANCEL_TIMEOUT_MS = 2_000
+const CANCEL_TIMEOUT_MS = 500
 
 /** A connection whose statements end in time, although the other side may have vanished without closing it. */
 export class DeadlineClient extends pg.Client {
@@ -28,8 +28,8 @@ export class DeadlineClient extends pg.Client {
       setImmediate(() => {
         if (isDone) return
         isExpired = true
-        this.#cancel()
-        this.destroy()
+        // First, since a pooler forgets whom to cancel when the connection is closed.
+        void this.#cancel().then(() => this.destroy())
       })
     }, deadlineMs)
     try {
@@ -51,18 +51,21 @@ export class DeadlineClient extends pg.Client {
   }
 
   /** Best effort, over a connection of its own (PostgreSQL documentation, "Canceling Requests in Progress"). */
-  #cancel(): void {
+  async #cancel(): Promise<void> {
     if (this.processID === null || this.secretKey === null) return
     const request = Buffer.alloc(CANCEL_REQUEST_BYTES)
     request.writeInt32BE(CANCEL_REQUEST_BYTES, 0)
     request.writeInt32BE(CANCEL_REQUEST_CODE, 4)
     request.writeInt32BE(this.processID, 8)
     request.writeInt32BE(this.secretKey, 12)
-    const socket = new Socket().unref()
-    const end = (): void => void socket.destroy()
-    socket.setTimeout(CANCEL_TIMEOUT_MS, end).on('error', end)
+    const socket = new Socket()
+    const timer = setTimeout(() => socket.destroy(), CANCEL_TIMEOUT_MS)
+    const closed = new Promise((resolve) => socket.resume().on('error', () => {}).on('close', resolve))
     if (this.host.startsWith('/')) socket.connect(`${this.host}/.s.PGSQL.${this.port}`)
     else socket.connect(this.port, this.host)
-    socket.end(request)
+    socket.write(request)
+    // The server closes it when it has read the request.
+    await closed
+    clearTimeout(timer)
   }
 }
