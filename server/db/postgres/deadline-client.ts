@@ -60,7 +60,12 @@ export class DeadlineClient extends pg.Client {
     request.writeInt32BE(this.secretKey, 12)
     const socket = new Socket()
     const timer = setTimeout(() => socket.destroy(), CANCEL_TIMEOUT_MS)
-    const closed = new Promise((resolve) => socket.resume().on('error', () => {}).on('close', resolve))
+    const closed = new Promise((resolve) =>
+      socket
+        .resume()
+        .on('error', () => {})
+        .on('close', resolve),
+    )
     if (this.host.startsWith('/')) socket.connect(`${this.host}/.s.PGSQL.${this.port}`)
     else socket.connect(this.port, this.host)
     socket.write(request)
