@@ -14,7 +14,7 @@ import type { RateLimitService } from '../domain/rate-limits/rate-limit-service.
 import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-type AccountParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSub'> & {
+type AccountParts = Pick<Infrastructure, 'db' | 'reports' | 'clock' | 'ids' | 'log' | 'pubSub'> & {
   rateLimits: RateLimitService
   ratePlans: RatePlans
   ledger: LedgerService
@@ -23,9 +23,9 @@ type AccountParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'pubSu
 
 /** Accounts, their keys, and who may call by them. */
 export function createAccounts(config: Config, parts: AccountParts) {
-  const { db, clock, ids, log, pubSub, rateLimits, ratePlans, ledger, ledgerRepository: balances } = parts
+  const { db, reports, clock, ids, log, pubSub, rateLimits, ratePlans, ledger, ledgerRepository: balances } = parts
   const pepper = config.secrets.keyPepper
-  const repository = new ApiKeyRepository(db)
+  const repository = new ApiKeyRepository(db, reports)
   const events = new KeyEvents({ pubSub })
   const lastUsed = new LastUsedRecorder({ repository, clock, log })
   const issuer = new ApiKeyIssuer({ ids, clock, prefix: toKeyPrefix(config.service.name), pepper })
@@ -40,7 +40,7 @@ export function createAccounts(config: Config, parts: AccountParts) {
     activeKeysMax: config.limits.keys.activePerAccount,
   })
   const accounts = new AccountService({
-    accounts: new AccountRepository(db),
+    accounts: new AccountRepository(db, reports),
     issuer,
     ledger,
     balances,

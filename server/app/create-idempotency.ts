@@ -6,7 +6,7 @@ import type { LateMetering } from '../domain/metering/metered-request.ts'
 import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-export type IdempotencyParts = Pick<Infrastructure, 'db' | 'clock' | 'log' | 'wait'> & {
+export type IdempotencyParts = Pick<Infrastructure, 'db' | 'jobs' | 'clock' | 'log' | 'wait'> & {
   metering: LateMetering
   rateLimits: RateLimiter
   processId: string
@@ -15,9 +15,9 @@ export type IdempotencyParts = Pick<Infrastructure, 'db' | 'clock' | 'log' | 'wa
 const RPC_TIMEOUT_SECONDS = 30
 
 export function createIdempotencyService(config: Config, parts: IdempotencyParts): IdempotencyService {
-  const { db, clock, log, wait, metering, rateLimits, processId } = parts
+  const { db, jobs, clock, log, wait, metering, rateLimits, processId } = parts
   return new IdempotencyService({
-    records: new IdempotencyRepository(db),
+    records: new IdempotencyRepository(db, jobs),
     metering,
     rateLimiter: rateLimits,
     vault: new BodyVault(config.secrets.keyPepper),

@@ -10,10 +10,11 @@ import type { Infrastructure } from './infrastructure.ts'
 /** One process's limiter, its guard against failures, and the log of what both refuse. */
 export function createLimits(
   limits: LimitTable,
-  { windows, clock, ids, log, db, pubSub }: Pick<Infrastructure, 'windows' | 'clock' | 'ids' | 'log' | 'db' | 'pubSub'>,
+  parts: Pick<Infrastructure, 'windows' | 'clock' | 'ids' | 'log' | 'db' | 'reports' | 'jobs' | 'pubSub'>,
 ) {
+  const { windows, clock, ids, log, db, reports, jobs, pubSub } = parts
   const feed = new RefusalFeed({ pubSub, log })
-  const refusals = new RefusalLog({ repository: new RefusalRepository(db), feed, clock, ids, log })
+  const refusals = new RefusalLog({ repository: new RefusalRepository(db, { reports, jobs }), feed, clock, ids, log })
   const abuseGuard = new AbuseGuard({ limits: limits.abuse, clock, ids, pubSub, refusals })
   return {
     ratePlans: new RatePlans(limits),

@@ -12,7 +12,8 @@ import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 export interface MoneyParts
-  extends Pick<Infrastructure, 'db' | 'runStatement' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'> {
+  extends Pick<Infrastructure, 'db' | 'runStatement' | 'clock' | 'ids' | 'log' | 'pubSub' | 'wait'>,
+    Partial<Pick<Infrastructure, 'leases' | 'reports' | 'jobs'>> {
   rateLimits: RateLimiter
   /** Default: none. */
   walletMinimumNanoUsd?: bigint
@@ -25,9 +26,9 @@ export interface MoneyParts
 /** One process's money path: holds and settlements under its lease, the ledger, and the feed of balances. */
 export function createMoney(parts: MoneyParts) {
   const { db, runStatement, clock, ids, log, pubSub, wait, rateLimits: rateLimiter } = parts
-  const { holds = new HoldRepository(db, runStatement) } = parts
+  const { leases = db, reports = db, jobs = db, holds = new HoldRepository(leases, runStatement) } = parts
   const processId = ids.uuid()
-  const ledgerRepository = new LedgerRepository(db)
+  const ledgerRepository = new LedgerRepository(db, reports)
   const diemAllowance = new DiemAllowance({ ledger: ledgerRepository, clock, ids })
   const accountChanges = new AccountChanges({ pubSub })
   const balanceFeed = new BalanceFeed({ changes: accountChanges, ledger: ledgerRepository, log })
@@ -58,7 +59,7 @@ export function createMoney(parts: MoneyParts) {
   })
   const ledger = new LedgerService({
     ledger: ledgerRepository,
-    verification: new VerifyRepository(db),
+    verification: new VerifyRepository(jobs),
     diemAllowance,
     balanceFeed,
     clock,

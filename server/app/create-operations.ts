@@ -24,7 +24,8 @@ export interface OperationParts extends Infrastructure {
 export function createOperations(config: Config, parts: OperationParts) {
   const { catalogue, clock, db, ids, inspector, isStoreDegraded, log, nodeRouter, payments, providerRouter, pubSub } =
     parts
-  const audit = new AuditService({ actions: new AuditRepository(db), clock, ids, log })
+  const { reports } = parts
+  const audit = new AuditService({ actions: new AuditRepository(db, reports), clock, ids, log })
   const catalogueChanges = new CatalogueService({
     changes: new CatalogueChangeRepository(db),
     timeline: catalogue.timeline,
@@ -33,7 +34,7 @@ export function createOperations(config: Config, parts: OperationParts) {
     ids,
   })
   const platform = new PlatformService({
-    repository: new PlatformRepository(db),
+    repository: new PlatformRepository(reports),
     providers: providerRouter,
     nodes: nodeRouter,
     inspector,

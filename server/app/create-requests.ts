@@ -5,12 +5,12 @@ import { RequestRepository } from '../domain/requests/request-repository.ts'
 import { RequestService } from '../domain/requests/request-service.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-export type RequestParts = Pick<Infrastructure, 'db' | 'clock' | 'log'> & { accountChanges: AccountChanges }
+export type RequestParts = Pick<Infrastructure, 'reports' | 'clock' | 'log'> & { accountChanges: AccountChanges }
 
 /** The log of requests and the feed of those that end. */
-export function createRequests({ db, clock, log, accountChanges: changes }: RequestParts) {
-  const requests = new RequestRepository(db)
+export function createRequests({ reports, clock, log, accountChanges: changes }: RequestParts) {
+  const requests = new RequestRepository(reports)
   const feed = new RequestFeed({ changes, requests, clock, log })
-  const service = new RequestService({ requests, keys: new IdempotencyRepository(db), feed, clock })
+  const service = new RequestService({ requests, keys: new IdempotencyRepository(reports), feed, clock })
   return { service, feed }
 }

@@ -30,7 +30,7 @@ export type Parts = ReturnType<typeof createParts>
 
 /** Every part of the service in the order in which they need each other. */
 export function createParts(config: Config, infrastructure: Infrastructure) {
-  const { clock, log, db } = infrastructure
+  const { clock, log, jobs } = infrastructure
   const limits = createLimits(config.limits, infrastructure)
   const { ratePlans, rateLimits } = limits
   const money = createMoney({ ...infrastructure, rateLimits, walletMinimumNanoUsd: walletMinimumNanoUsd(config) })
@@ -58,13 +58,13 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
     idempotency: createIdempotencyService(config, { ...infrastructure, ...money, rateLimits }),
     requests: createRequests({ ...infrastructure, ...money }),
     wallets: createWallets(config, { ...infrastructure, ...limits, ...money, ...accounts }),
-    usageClosing: new UsageClosing({ closings: new UsageClosingRepository(db), clock }),
-    usageRetention: new UsageRetention({ partitions: new UsagePartitionRepository(db), clock, ...config.usage }),
+    usageClosing: new UsageClosing({ closings: new UsageClosingRepository(jobs), clock }),
+    usageRetention: new UsageRetention({ partitions: new UsagePartitionRepository(jobs), clock, ...config.usage }),
   }
 }
 
 /** What the fronts may call of the parts. */
-export function toServices(config: Config, { clock, ids, log, db }: Infrastructure, parts: Parts): Services {
+export function toServices(config: Config, { clock, ids, log, db, reports }: Infrastructure, parts: Parts): Services {
   const { limits, money, accounts, inference, rpc, payments, operations, idempotency, requests, wallets } = parts
   return {
     serviceName: config.service.name,
@@ -93,15 +93,15 @@ export function toServices(config: Config, { clock, ids, log, db }: Infrastructu
     ledger: money.ledger,
     requests: requests.service,
     usage: new UsageService({
-      usage: new UsageRepository(db),
+      usage: new UsageRepository(reports),
       clock,
       hourlyRetentionDays: config.usage.hourlyRetentionDays,
     }),
     usageHistory: new UsageHistoryService({
-      history: new UsageHistoryRepository(db),
-      requests: new RequestRepository(db),
+      history: new UsageHistoryRepository(reports),
+      requests: new RequestRepository(reports),
     }),
-    usageAnalytics: new UsageAnalyticsService({ analytics: new UsageAnalyticsRepository(db), clock }),
+    usageAnalytics: new UsageAnalyticsService({ analytics: new UsageAnalyticsRepository(reports), clock }),
     ...inference,
     rpc: rpc.service,
     ...wallets.services,

@@ -2,7 +2,6 @@ import type { Config } from '../config/config.ts'
 import type { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
 import type { KeyEvents } from '../domain/api-keys/key-events.ts'
 import type { BalanceFeed } from '../domain/ledger/balance-feed.ts'
-import type { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
 import type { LedgerService } from '../domain/ledger/ledger-service.ts'
 import { parseUsd } from '../domain/money.ts'
 import type { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
@@ -25,18 +24,20 @@ import { createContractWalletVerifier } from '../upstream/wallets/contract-walle
 import type { Infrastructure } from './infrastructure.ts'
 import type { MaintenanceTask } from './maintenance.ts'
 
-type WalletParts = Pick<Infrastructure, 'db' | 'clock' | 'ids' | 'log' | 'singleUse' | 'stakingChain' | 'windows'> & {
+type WalletParts = Pick<
+  Infrastructure,
+  'db' | 'reports' | 'clock' | 'ids' | 'log' | 'singleUse' | 'stakingChain' | 'windows'
+> & {
   events: KeyEvents
   abuseGuard: AbuseGuard
   ledger: LedgerService
-  diemAllowance: DiemAllowance
   balanceFeed: BalanceFeed
   apiKeys: ApiKeyService
 }
 
 /** Sign-in of wallets, their sessions, links, stakes and keys, and what they may read of their accounts. */
 export function createWallets(config: Config, parts: WalletParts) {
-  const { db, clock, ids, singleUse, events, abuseGuard, ledger } = parts
+  const { db, reports, clock, ids, singleUse, events, abuseGuard, ledger } = parts
   const origin = config.service.publicUrl
   const repository = new WalletAccountRepository(db)
   const stakes = createStakes(config, parts)
@@ -73,7 +74,7 @@ export function createWallets(config: Config, parts: WalletParts) {
     }),
     walletSessions,
     walletStatements: new WalletStatements({
-      repository: new WalletStatementRepository(db),
+      repository: new WalletStatementRepository(reports),
       ledger,
       minimumNanoUsd: walletMinimumNanoUsd(config),
     }),
@@ -91,15 +92,15 @@ function maintenanceTasks(
 }
 
 function createStakes({ staking }: Config, parts: WalletParts): WalletStakes {
-  const { db, clock, log, singleUse, stakingChain, diemAllowance, balanceFeed } = parts
+  const { db, clock, ids, log, singleUse, stakingChain, balanceFeed } = parts
   return new WalletStakes({
     chain: stakingChain,
     stakes: new WalletStakeRepository(db),
-    allowance: diemAllowance,
     balanceFeed,
     turns: singleUse,
     refreshSeconds: staking?.refreshSeconds ?? 0,
     clock,
+    ids,
     log,
   })
 }

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
-import { createEmbeddedDatabase, createPostgresDatabase, type DatabaseHandle } from '../db/database.ts'
+import {
+  createEmbeddedDatabase,
+  createPostgresDatabase,
+  type DatabaseConnections,
+  type DatabaseHandle,
+  pingDatabase,
+} from '../db/database.ts'
 import { migrateToLatest } from '../db/migrate.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { createIdSource, type IdSource } from '../domain/ids.ts'
@@ -20,13 +26,12 @@ import { createPaymentNetworks } from './create-payment-networks.ts'
 import { lockFolder } from './folder-lock.ts'
 
 /** Everything outside the domain that the services stand on; tests replace parts of it. */
-export interface Infrastructure {
+export interface Infrastructure extends DatabaseConnections {
   clock: Clock
   ids: IdSource
   log: Log
   metrics: Metrics
-  db: DatabaseHandle['db']
-  runStatement?: DatabaseHandle['runStatement'] | undefined
+  checkDatabase: DatabaseHandle['check']
   windows: WindowStore
   singleUse: SingleUseStore
   pubSub: PubSub
@@ -58,9 +63,7 @@ export async function createInfrastructure(
   const wait = overrides.wait ?? ((milliseconds: number) => sleep(milliseconds))
   const paymentNetworks = await createPaymentNetworks(config.x402, { clock, log, wait })
   const database =
-    overrides.db === undefined
-      ? await openDatabase(config, log)
-      : { db: overrides.db, runStatement: overrides.runStatement, close: async () => {} }
+    overrides.db === undefined ? await openDatabase(config, log) : ofCaller(overrides.db, overrides.runStatement)
   const stores = await createStores({
     redisUrl: config.redis?.url ?? null,
     log,
@@ -74,7 +77,11 @@ export async function createInfrastructure(
     metrics,
     ids: overrides.ids ?? createIdSource(clock),
     db: database.db,
+    leases: database.leases,
+    reports: database.reports,
+    jobs: database.jobs,
     runStatement: database.runStatement,
+    checkDatabase: database.check,
     windows: stores.windows,
     singleUse: stores.singleUse,
     pubSub: stores.pubSub,
@@ -98,17 +105,22 @@ function createStakingChain({ staking, x402 }: Config): StakingChain | null {
   return staking === undefined || rpcUrl === undefined ? null : new BaseStakingChain({ ...staking, rpcUrl })
 }
 
+/** A database that somebody else opened, with the same connections for everything. */
+function ofCaller(db: DatabaseHandle['db'], runStatement: DatabaseHandle['runStatement']): DatabaseHandle {
+  return { db, leases: db, reports: db, jobs: db, runStatement, check: () => pingDatabase(db), close: async () => {} }
+}
+
 async function openDatabase(config: Config, log: Log): Promise<DatabaseHandle> {
   if (config.database.kind === 'postgres') {
     const handle = createPostgresDatabase(config.database.url, (error) =>
       log.warn('an idle database connection was lost', { error }),
     )
-    await migrateToLatest(handle.db)
+    await migrateToLatest(handle.jobs)
     return handle
   }
   const unlock = await lockFolder(config.database.dataDir)
   const handle = await createEmbeddedDatabase(`${config.database.dataDir}/database`)
-  await migrateToLatest(handle.db)
+  await migrateToLatest(handle.jobs)
   return {
     ...handle,
     close: async () => {

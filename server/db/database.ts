@@ -1,23 +1,36 @@
-import { CompiledQuery, Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
+import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { DeadlinePool } from './postgres/deadline-pool.ts'
+import { POOL_TERMS, type PoolTerms } from './postgres/pool-terms.ts'
+import { StorageWatch } from './storage-watch.ts'
 import type { Database } from './schema.ts'
 
 /** Sends a finished statement outside of any transaction, and gives its rows. */
 export type RunStatement = (text: string, values: readonly string[]) => Promise<unknown[]>
 
-export interface DatabaseHandle {
+/** Connections by kind of work, so that none waits for another; the embedded database has one for all. */
+export interface DatabaseConnections {
+  /** What requests wait for, and everything that has no connections of its own. */
   db: Kysely<Database>
+  /** The lease of the process, and the release of the holds of ended processes. */
+  leases: Kysely<Database>
+  /** Analytics, history, logs and lists; read only. */
+  reports: Kysely<Database>
+  /** Migrations, verification and maintenance. */
+  jobs: Kysely<Database>
   /** A way past the query builder, for the call of every request; absent where the builder guards the one connection. */
   runStatement?: RunStatement | undefined
+}
+
+export interface DatabaseHandle extends DatabaseConnections {
+  /** Rejects while requests cannot be served: a connection makes no progress, the server is a standby, or its disk is full. */
+  check(): Promise<void>
   close(): Promise<void>
 }
 
 /** PostgreSQL's type numbers whose driver defaults lose or shift values. */
 const INT8 = 20
 const DATE = 1082
-
-const POOL_CONNECTIONS_MAX = 10
-const CONNECT_TIMEOUT_MS = 5_000
 
 /** Days stay `YYYY-MM-DD` and 64-bit integers become bigint, alike on both engines. */
 function typeParser(typeId: number, format?: 'text' | 'binary'): (value: string) => unknown {
@@ -27,31 +40,48 @@ function typeParser(typeId: number, format?: 'text' | 'binary'): (value: string)
 }
 
 export function createPostgresDatabase(url: string, onIdleError: (error: Error) => void = () => {}): DatabaseHandle {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: POOL_CONNECTIONS_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  const storage = new StorageWatch()
+  const surroundings = {
+    url,
     types: { getTypeParser: typeParser },
-  })
-  // A pool without this listener ends the process when the server drops an idle connection.
-  pool.on('error', (error) => {
-    // The pool attaches the whole connection, its cancellation secret included, which no log should have.
-    Reflect.deleteProperty(error, 'client')
-    onIdleError(error)
-  })
-  // So would a connection that is lost at work; there the query that waits on it fails, and reports it.
-  pool.on('connect', (client) => client.on('error', () => {}))
-  const dialect = new PostgresDialect({
-    pool,
-    // Compiling a report takes the database several times as long as running it.
-    onCreateConnection: async (connection) => {
-      await connection.executeQuery(CompiledQuery.raw('set jit = off'))
+    suspicion: { level: 0 },
+    onIdleError,
+    onStatementError: (error: unknown) => storage.note(error),
+  }
+  const open = (terms: PoolTerms) =>
+    new Kysely<Database>({ dialect: new PostgresDialect({ pool: new DeadlinePool(terms, surroundings) }) })
+  const { money: moneyTerms, requests, leases, reports, jobs } = POOL_TERMS
+  const money = new DeadlinePool(moneyTerms, surroundings)
+  const builders = { db: open(requests), leases: open(leases), reports: open(reports), jobs: open(jobs) }
+  const runStatement = runThrough(money)
+  return {
+    ...builders,
+    runStatement,
+    check: async () => {
+      await Promise.all([pingDatabase(builders.db), assertWritable(runStatement)])
+      await storage.assertRoom(() => runStatement('select assert_room()', []))
     },
-  })
-  const db = new Kysely<Database>({ dialect })
-  // Without a name: poolers between here and the server know no prepared statements.
-  const runStatement: RunStatement = async (text, values) => (await pool.query(text, [...values])).rows
-  return { db, runStatement, close: () => db.destroy() }
+    close: async () => {
+      await Promise.all([money.end(), ...Object.values(builders).map((builder) => builder.destroy())])
+    },
+  }
+}
+
+/** Without a name: poolers between here and the server know no prepared statements. */
+function runThrough(pool: DeadlinePool): RunStatement {
+  return async (text, values) => {
+    const connection = await pool.connect()
+    try {
+      return (await connection.query(text, values)).rows
+    } finally {
+      connection.release()
+    }
+  }
+}
+
+async function assertWritable(run: RunStatement): Promise<void> {
+  const rows = await run("select 1 where current_setting('transaction_read_only') = 'off'", [])
+  if (rows.length === 0) throw new Error('the database is a standby, which takes no charges')
 }
 
 /** Embedded PostgreSQL in `dataDir`, or in memory without one; `snapshot` is a data folder dumped earlier. */
@@ -63,8 +93,16 @@ export async function createEmbeddedDatabase(dataDir?: string, snapshot?: Blob):
     ...(snapshot === undefined ? {} : { loadDataDir: snapshot }),
     parsers: { [INT8]: BigInt, [DATE]: (day) => day },
   })
-  const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) })
-  return { db, close: () => db.destroy() }
+  const storage = new StorageWatch()
+  const db = new Kysely<Database>({
+    dialect: new PGliteDialect({ pglite }),
+    log: (event) => void (event.level === 'error' && storage.note(event.error)),
+  })
+  const check = async (): Promise<void> => {
+    await pingDatabase(db)
+    await storage.assertRoom(() => sql`select assert_room()`.execute(db))
+  }
+  return { db, leases: db, reports: db, jobs: db, check, close: () => db.destroy() }
 }
 
 /** Resolves when the database answers. */

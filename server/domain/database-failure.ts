@@ -1,32 +1,65 @@
 import { DomainError } from './errors.ts'
 
-/** SQLSTATE classes and socket errors after which the same call may be sent again: the server restarts, or a lock cycle was broken. */
-const TRANSIENT_SQLSTATES = new Set(['40001', '40P01', '53300', '57P01', '57P02', '57P03', '25006'])
 const LOCK_NOT_AVAILABLE = '55P03'
-const TRANSIENT_SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
-const TRANSIENT_MESSAGES =
+const QUERY_CANCELED = '57014'
+const READ_ONLY_TRANSACTION = '25006'
+const DISK_FULL = '53100'
+
+/** SQLSTATE codes after which a connection is of no more use: the server ends, or turns the session away. */
+const LOST_SQLSTATES = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300', READ_ONLY_TRANSACTION])
+/** SQLSTATE codes after which the same call may be sent again: a lock cycle was broken, or the server lacks time or room. */
+const TRANSIENT_SQLSTATES = new Set(['40001', '40P01', '53200', QUERY_CANCELED, DISK_FULL])
+const LOST_SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
+const LOST_MESSAGES =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/
 
 /** True for a failure of the connection or of the server, which says nothing about the statement. */
 export function isTransientDatabaseFailure(error: unknown): boolean {
+  return isConnectionLost(error) || TRANSIENT_SQLSTATES.has(codeOf(error))
+}
+
+/** True where the connection must not be used again. */
+export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = codeOf(error)
   return (
-    TRANSIENT_SQLSTATES.has(code) ||
+    LOST_SQLSTATES.has(code) ||
     code.startsWith('08') ||
-    TRANSIENT_SOCKET_ERRORS.has(code) ||
-    TRANSIENT_MESSAGES.test(error.message)
+    LOST_SOCKET_ERRORS.has(code) ||
+    LOST_MESSAGES.test(error.message)
   )
+}
+
+/** True where the server behind the connection became a standby. */
+export function isReadOnlySession(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY_TRANSACTION
 }
 
 /** True where a lock was not had within the time that the transaction was ready to wait. */
 export function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
+  return codeOf(error) === LOCK_NOT_AVAILABLE
 }
 
-/** What a caller reads while the database is away, wherever that showed; undefined for any other failure. */
+/** True where the database has no room left for what it is to store. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === DISK_FULL
+}
+
+/** What a caller reads while the database is away or busy, wherever that showed; undefined for any other failure. */
 export function toDatabaseUnavailable(error: unknown): DomainError | undefined {
-  if (!isTransientDatabaseFailure(error)) return undefined
-  const message = 'The service cannot take requests at the moment; try again shortly'
-  return new DomainError('unavailable', message, { retryAfterSeconds: 1, cause: error })
+  const message = unavailableMessage(error)
+  return message === undefined
+    ? undefined
+    : new DomainError('unavailable', message, { retryAfterSeconds: 1, cause: error })
+}
+
+function unavailableMessage(error: unknown): string | undefined {
+  if (isLockTimeout(error)) return 'Another request is changing the same data; try again shortly'
+  if (codeOf(error) === QUERY_CANCELED) return 'The query took too long; ask for less at a time, or try again shortly'
+  if (isTransientDatabaseFailure(error)) return 'The service cannot take requests at the moment; try again shortly'
+  return undefined
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

@@ -7,6 +7,8 @@ export async function lockBalance(db: Kysely<Database>, accountId: string): Prom
   const release = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
   const transaction = db.transaction().execute(async (trx) => {
+    // The service's own connections would lose the lock after seconds.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
     await trx.selectFrom('balances').selectAll().where('account_id', '=', accountId).forUpdate().execute()
     locked.resolve()
     await release.promise

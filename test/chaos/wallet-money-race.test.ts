@@ -6,7 +6,7 @@ import { createIdSource } from '../../server/domain/ids.ts'
 import type { Payment } from '../../server/domain/payments/payment.ts'
 import { PaymentRepository } from '../../server/domain/payments/payment-repository.ts'
 import { accountIdOf } from '../../server/domain/wallets/wallet-account-id.ts'
-import { ensureWalletAccount } from '../../server/domain/wallets/wallet-account-repository.ts'
+import { openWalletAccount } from '../../server/domain/wallets/wallet-account-repository.ts'
 import { WalletLinkRepository } from '../../server/domain/wallets/wallet-link-repository.ts'
 import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { createMoneyHarness, usageOf } from '../support/money-harness.ts'
@@ -62,7 +62,7 @@ describe.runIf(hasEngine('postgres'))('top-ups, charges and links of one wallet 
     const of = (index: number) => processes[index % PROCESSES]!
     const { money, payments } = of(0)
     const user = await money.addCaller({ usdNano: 1_000_000_000n, stakeNano: 50_000n })
-    const ownId = await ensureWalletAccount(database.db, WALLET, systemClock.now())
+    const ownId = await openWalletAccount(database.db, WALLET, systemClock.now())
     await money.ledger.grant({ accountId: ownId, amountNanoUsd: 1_000_000_000n, reason: 'test' })
     await database.db
       .updateTable('accounts')

@@ -58,7 +58,7 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
   const keys = await createKeyHarness(db, { clock, pubSub })
   const money = createMoneyHarness(db, clock)
   await money.accountChanges.start()
-  const requests = createRequests({ db, clock, log, accountChanges: money.accountChanges })
+  const requests = createRequests({ reports: db, clock, log, accountChanges: money.accountChanges })
   const models = MODELS.map((model) =>
     ModelDefinition.parse({ ...model, providers: [{ id: 'main', model: model.id }] }),
   )

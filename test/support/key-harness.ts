@@ -48,7 +48,16 @@ export async function createKeyHarness(
   }
   const auth = new AuthService({ repository: countedLookups, events, lastUsed, clock, pepper: PEPPER })
   const windows = new MemoryWindowStore()
-  const limits = createLimits(LimitTable.parse(undefined), { windows, clock, ids, log: silentLog, db, pubSub })
+  const limits = createLimits(LimitTable.parse(undefined), {
+    windows,
+    clock,
+    ids,
+    log: silentLog,
+    db,
+    reports: db,
+    jobs: db,
+    pubSub,
+  })
   await limits.start()
   const { rateLimits, ratePlans } = limits
   const limitOverrides = new LimitOverrideService({ repository: new LimitOverrideRepository(db), ratePlans, events })

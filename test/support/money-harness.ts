@@ -13,6 +13,7 @@ import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 
 const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0 }
 const NEVER_ABORTED = new AbortController().signal
+const NO_MONEY = { balance_nano: 0n, held_nano: 0n, sequence: 0n, epoch_day: null }
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A limiter that lets everything through and remembers what it was told. */
@@ -58,7 +59,7 @@ export function createMoneyHarness(
     holds,
     ...(patience === undefined ? {} : { patience }),
   })
-  const { metering, ledger, ledgerRepository, sweeper, accountChanges, processId } = money
+  const { metering, ledger, sweeper, accountChanges, processId } = money
 
   const addKey = async (accountId: string, limits: KeyLimits = {}): Promise<KeyCaller> => {
     const keyId = ids.uuid()
@@ -108,7 +109,10 @@ export function createMoneyHarness(
         created_at: clock.now(),
       })
       .execute()
-    await ledgerRepository.inTransaction((transaction) => transaction.createBalance(accountId, 'usd'))
+    await db
+      .insertInto('balances')
+      .values({ account_id: accountId, currency: 'usd', ...NO_MONEY })
+      .execute()
     if (funds.stakeNano !== undefined) await ledger.stakeChanged(accountId)
     if (funds.usdNano !== undefined) await ledger.grant({ accountId, amountNanoUsd: funds.usdNano, reason: 'test' })
     return addKey(accountId, limits)

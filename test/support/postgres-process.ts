@@ -39,8 +39,9 @@ export function findPostgresBinaries(): string | undefined {
 export async function startPostgresProcess(
   binaries: string,
   settings: Record<string, string> = {},
+  parentFolder = tmpdir(),
 ): Promise<PostgresProcess> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-postgres-'))
+  const folder = await mkdtemp(join(parentFolder, 'sluice-postgres-'))
   const data = join(folder, 'data')
   const port = await freePort()
   const control = (...args: string[]) => asServerUser(join(binaries, 'pg_ctl'), ['--pgdata', data, '--wait', ...args])
@@ -77,17 +78,17 @@ interface Command {
   args: string[]
 }
 
-/** PostgreSQL refuses to run as root. */
-function asServerUser(file: string, args: string[]): Command {
+/** Servers of databases refuse to run as root. */
+export function asServerUser(file: string, args: string[]): Command {
   if (!isRoot()) return { file, args }
   return { file: 'setpriv', args: ['--reuid=postgres', '--regid=postgres', '--init-groups', file, ...args] }
 }
 
-function isRoot(): boolean {
+export function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -38,10 +38,10 @@ export async function createTemplate(adminUrl: string): Promise<PostgresTemplate
   const runName = process.env['SLUICE_TEST_RUN'] || createRunName()
   const templateName = `${runName}_template`
   await withAdmin(adminUrl, (client) => client.query(`create database ${templateName}`))
-  const { db, close } = createPostgresDatabase(urlOf(adminUrl, templateName))
+  const { jobs, close } = createPostgresDatabase(urlOf(adminUrl, templateName))
   try {
-    await migrateToLatest(db)
-    await trustProcessClock(db)
+    await migrateToLatest(jobs)
+    await trustProcessClock(jobs)
   } finally {
     await close()
   }

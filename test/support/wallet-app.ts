@@ -1,5 +1,5 @@
 import { startTestApp, type TestApp, type TestAppOptions } from './app.ts'
-import { ensureWalletAccount } from '../../server/domain/wallets/wallet-account-repository.ts'
+import { openWalletAccount } from '../../server/domain/wallets/wallet-account-repository.ts'
 import { parseWalletAddress } from '../../server/domain/wallets/wallet-address.ts'
 import { fieldHeader, type SignInOptions, viemSigner, type WalletSigner } from './wallet-signers.ts'
 
@@ -44,7 +44,7 @@ export async function startWalletApp({ file, ...options }: TestAppOptions = {}):
     async createWallet(balanceNanoUsd, signer = viemSigner()) {
       const wallet = parseWalletAddress(signer.address)
       if (wallet === undefined) throw new Error('a signer has an address')
-      const accountId = await ensureWalletAccount(app.database.db, wallet, new Date())
+      const accountId = await openWalletAccount(app.database.db, wallet, new Date())
       const { ledger } = app.app.services
       await ledger.grant({ accountId, amountNanoUsd: balanceNanoUsd, reason: 'test' })
       return { signer, accountId }

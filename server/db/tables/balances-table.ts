@@ -1,5 +1,3 @@
-import type { Selectable } from 'kysely'
-
 /** Materialised balance of one account in one currency; the database checks `0 <= held_nano <= balance_nano`. */
 export interface BalancesTable {
   account_id: string
@@ -11,5 +9,3 @@ export interface BalancesTable {
   /** DIEM only: the UTC day whose allowance the balance holds. */
   epoch_day: string | null
 }
-
-export type BalanceRow = Selectable<BalancesTable>

@@ -17,9 +17,11 @@ export interface AccountPosition {
 
 export class AccountRepository {
   readonly #db: Kysely<Database>
+  readonly #reports: Kysely<Database>
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, reports = db) {
     this.#db = db
+    this.#reports = reports
   }
 
   /** Stores an account, its empty USD balance and its first key, all or nothing. */
@@ -60,7 +62,7 @@ export class AccountRepository {
 
   /** Newest first; the ids of wallets' accounts are not time-ordered. */
   async list(filter: AccountFilter, page: { limit: number; before: AccountPosition | undefined }): Promise<Account[]> {
-    let query = this.#db
+    let query = this.#reports
       .selectFrom('accounts')
       .selectAll()
       .orderBy('created_at', 'desc')
@@ -78,7 +80,7 @@ export class AccountRepository {
     if (filter.suspended !== undefined) query = query.where('suspended_at', filter.suspended ? 'is not' : 'is', null)
     if (filter.wallet !== undefined) {
       const { chain, address } = filter.wallet
-      const links = this.#db
+      const links = this.#reports
         .selectFrom('wallet_links')
         .select('account_id')
         .where('wallet_chain', '=', chain)
@@ -88,8 +90,8 @@ export class AccountRepository {
       )
     }
     if (filter.keyEndsWith !== undefined) {
-      const owners = this.#db.selectFrom('api_keys').select('account_id').where('last6_chars', '=', filter.keyEndsWith)
-      query = query.where('account_id', 'in', owners)
+      const keys = this.#reports.selectFrom('api_keys').where('last6_chars', '=', filter.keyEndsWith)
+      query = query.where('account_id', 'in', keys.select('account_id'))
     }
     return (await query.execute()).map(toAccount)
   }

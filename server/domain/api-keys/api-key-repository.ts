@@ -40,11 +40,13 @@ export interface KeySpend extends KeySpendRow {
 
 export class ApiKeyRepository {
   readonly #db: Kysely<Database>
+  readonly #reports: Kysely<Database>
   readonly #closedDays: ClosedDays
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, reports = db) {
     this.#db = db
-    this.#closedDays = new ClosedDays(db)
+    this.#reports = reports
+    this.#closedDays = new ClosedDays(reports)
   }
 
   async findByHash(secretHash: string): Promise<KeyOfAccount | undefined> {
@@ -73,7 +75,7 @@ export class ApiKeyRepository {
     at: Date,
     page: { limit?: number; beforeKeyId?: string | undefined } = {},
   ): Promise<ApiKey[]> {
-    let query = active(this.#db, accountId, at).selectAll().orderBy('key_id', 'desc')
+    let query = active(this.#reports, accountId, at).selectAll().orderBy('key_id', 'desc')
     if (page.beforeKeyId !== undefined) query = query.where('key_id', '<', page.beforeKeyId)
     if (page.limit !== undefined) query = query.limit(page.limit)
     return (await query.execute()).map(toApiKey)
@@ -167,7 +169,7 @@ export class ApiKeyRepository {
           select key_id, currency, sum(amount_nano)::text as recent_nano
           from (${allDays(account, 'key', [recent.from, addDays(recent.to, 1)])}) d where key_id in (${sql.join(keyIds)}) group by 1, 2
         ) recent using (key_id, currency)
-        where s.account_id = ${accountId} and s.key_id in (${sql.join(keyIds)})`.execute(this.#db)
+        where s.account_id = ${accountId} and s.key_id in (${sql.join(keyIds)})`.execute(this.#reports)
       // Keys that never spent have no sums that could be old.
       return { rows: found.rows, closedUntil: found.rows[0]?.closedUntil ?? account.closedUntil }
     })

@@ -17,9 +17,11 @@ export interface FinishedAction extends ActionSubject {
 
 export class AuditRepository {
   readonly #db: Kysely<Database>
+  readonly #reports: Kysely<Database>
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, reports = db) {
     this.#db = db
+    this.#reports = reports
   }
 
   async insert(action: OperatorAction): Promise<void> {
@@ -62,7 +64,7 @@ export class AuditRepository {
 
   /** Newest first: action ids are time-ordered. */
   async list(filter: ActionFilter, page: { limit: number; beforeId: string | undefined }): Promise<OperatorAction[]> {
-    let query = this.#db.selectFrom('operator_actions').selectAll().orderBy('action_id', 'desc').limit(page.limit)
+    let query = this.#reports.selectFrom('operator_actions').selectAll().orderBy('action_id', 'desc').limit(page.limit)
     if (page.beforeId !== undefined) query = query.where('action_id', '<', page.beforeId)
     if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor)
     if (filter.action !== undefined) query = query.where('action', 'like', `${escapePattern(filter.action)}%`)

@@ -28,9 +28,11 @@ const NO_ANSWER = {
 /** Records of executions; each method is one statement, and every change applies only while the run still owns its record. */
 export class IdempotencyRepository {
   readonly #db: Kysely<Database>
+  readonly #jobs: Kysely<Database>
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, jobs = db) {
     this.#db = db
+    this.#jobs = jobs
   }
 
   /** False when the key has a record. */
@@ -165,7 +167,7 @@ export class IdempotencyRepository {
 
   /** Forgets up to `limit` records that expired before `at`; returns how many. */
   async deleteExpired(at: Date, limit: number): Promise<number> {
-    const { numDeletedRows } = await this.#db
+    const { numDeletedRows } = await this.#jobs
       .deleteFrom('idempotency_records')
       .where(({ eb, refTuple }) =>
         eb(

@@ -1,34 +1,69 @@
-import type { Kysely, Transaction } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
-import type { BalanceRow } from '../../db/tables/balances-table.ts'
 import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.ts'
 import type { Currency } from '../money.ts'
-import type { Balance, LedgerTransfer, LedgerTransferKind } from './ledger.ts'
+import type { Balance, LedgerTransfer } from './ledger.ts'
 
+/** What every posting needs of its process; the database's clock decides about days. */
 export interface Posting {
-  transferId: string
-  kind: LedgerTransferKind
-  /** Signed from the customer's side; never zero. */
-  amountNano: bigint
-  /** The platform's side of the posting, such as `platform:grants`. */
-  counterAccount: string
-  reference: string | null
-  reason: string | null
-  createdAt: Date
+  at: Date
+  newId: () => string
 }
 
-/** A balance row that is locked until its transaction ends. */
-export type LockedBalance = BalanceRow
+export interface GrantPosting {
+  transferId: string
+  accountId: string
+  /** Negative: a correction. */
+  amountNano: bigint
+  reference: string | null
+  reason: string
+  at: Date
+}
+
+export type GrantResult =
+  | { outcome: 'posted' | 'repeated'; transfer: LedgerTransfer }
+  | { outcome: 'insufficient'; freeNano: bigint }
+  | { outcome: 'account_missing' }
+
+/** The unused part of a DIEM hold. */
+export interface DiemRest {
+  accountId: string
+  requestId: string
+  /** On which the hold was admitted. */
+  day: string
+  restNano: bigint
+}
+
+type GrantRow = LedgerTransferRow & { outcome: GrantResult['outcome']; free_nano: bigint }
+
+interface DecidedRow {
+  instant: Date
+}
 
 export class LedgerRepository {
   readonly #db: Kysely<Database>
+  readonly #reports: Kysely<Database>
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, reports = db) {
     this.#db = db
+    this.#reports = reports
   }
 
-  inTransaction<Result>(work: (ledger: LedgerTransaction) => Promise<Result>): Promise<Result> {
-    return this.#db.transaction().execute((trx) => work(new LedgerTransaction(trx)))
+  /** A grant or correction in one statement, so that no lock of the balance spans a round trip. */
+  async grant({ transferId, accountId, amountNano, reference, reason, at }: GrantPosting): Promise<GrantResult> {
+    const { rows } = await sql<GrantRow>`
+      select g.outcome, g.free_nano, (g.transfer).* from grant_usd(${accountId}::uuid, ${transferId}::uuid,
+        ${amountNano.toString()}::bigint, ${reference}, ${reason}, ${at}) g`.execute(this.#db)
+    const [row] = rows
+    if (row === undefined) throw new Error('a grant has one result')
+    switch (row.outcome) {
+      case 'account_missing':
+        return { outcome: row.outcome }
+      case 'insufficient':
+        return { outcome: row.outcome, freeNano: row.free_nano }
+      default:
+        return { outcome: row.outcome, transfer: toLedgerTransfer(row) }
+    }
   }
 
   async balancesOf(accountIds: readonly string[]): Promise<Map<string, Balance[]>> {
@@ -47,20 +82,38 @@ export class LedgerRepository {
     return balances
   }
 
-  /** The UTC day whose DIEM allowance stands; undefined for an account that never had stake. */
-  async epochDayOf(accountId: string): Promise<string | null | undefined> {
-    const row = await this.#db
-      .selectFrom('balances')
-      .select('epoch_day')
-      .where('account_id', '=', accountId)
-      .where('currency', '=', 'diem')
-      .executeTakeFirst()
-    return row?.epoch_day
+  /** Grants the DIEM of the current day and expires that of the day before; returns the instant that decided the day. */
+  async startDiemDay(accountId: string, { at, newId }: Posting): Promise<Date> {
+    const { rows } = await sql<DecidedRow>`
+      select start_diem_day(${accountId}::uuid, ${at}, ${newId()}::uuid, ${newId()}::uuid) as instant`.execute(this.#db)
+    return decidedInstant(rows)
+  }
+
+  /** Grants what the account's stake of the current day exceeds its allowance by; returns the instant that decided the day. */
+  async grantDiemRise(accountId: string, { at, newId }: Posting): Promise<Date> {
+    const newIds = [newId(), newId(), newId()]
+    const { rows } = await sql<DecidedRow>`
+      select grant_diem_rise(${accountId}::uuid, ${at}, ${newIds}::uuid[]) as instant`.execute(this.#db)
+    return decidedInstant(rows)
+  }
+
+  /** Expires up to `restNano` that a hold of `day` left; once for each request. */
+  async expireDiemRest(rest: DiemRest, { at, newId }: Posting): Promise<void> {
+    await sql`select expire_diem_rest(${rest.accountId}::uuid, ${rest.requestId}::uuid, ${rest.day}::date,
+      ${rest.restNano.toString()}::bigint, ${at}, ${newId()}::uuid)`.execute(this.#db)
   }
 
   /** DIEM allowance posted from `since` on. */
-  allowanceSince(accountId: string, since: Date): Promise<bigint> {
-    return allowanceSince(this.#db, accountId, since)
+  async allowanceSince(accountId: string, since: Date): Promise<bigint> {
+    const row = await this.#db
+      .selectFrom('ledger_transfers')
+      .select(({ fn }) => fn.sum<string | null>('amount_nano').as('total'))
+      .where('account_id', '=', accountId)
+      .where('currency', '=', 'diem')
+      .where('kind', '=', 'diem_allowance')
+      .where('created_at', '>=', since)
+      .executeTakeFirst()
+    return BigInt(row?.total ?? 0)
   }
 
   /**
@@ -72,7 +125,7 @@ export class LedgerRepository {
     page: { limit: number; beforeSequences: Record<Currency, bigint | null> },
   ): Promise<LedgerTransfer[]> {
     const ofCurrency = (currency: Currency) => {
-      const query = this.#db
+      const query = this.#reports
         .selectFrom('ledger_transfers')
         .selectAll()
         .where('account_id', '=', accountId)
@@ -82,17 +135,17 @@ export class LedgerRepository {
       const before = page.beforeSequences[currency]
       return before === null ? query : query.where('sequence', '<', before)
     }
-    const rows = await this.#db
+    const rows = await this.#reports
       .selectFrom(ofCurrency('usd').as('usd'))
       .selectAll()
-      .unionAll(this.#db.selectFrom(ofCurrency('diem').as('diem')).selectAll())
+      .unionAll(this.#reports.selectFrom(ofCurrency('diem').as('diem')).selectAll())
       .execute()
     return rows.map(toLedgerTransfer)
   }
 
   /** The charges of requests, by request; ids as the database has them. */
   async findCharges(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
-    const rows = await this.#db
+    const rows = await this.#reports
       .selectFrom('ledger_transfers')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -103,118 +156,9 @@ export class LedgerRepository {
   }
 }
 
-/** Postings of one transaction; lock the balance first. */
-export class LedgerTransaction {
-  readonly #trx: Transaction<Database>
-
-  constructor(trx: Transaction<Database>) {
-    this.#trx = trx
-  }
-
-  async lockBalance(accountId: string, currency: Currency): Promise<LockedBalance | undefined> {
-    return this.#trx
-      .selectFrom('balances')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('currency', '=', currency)
-      .forUpdate()
-      .executeTakeFirst()
-  }
-
-  async createBalance(accountId: string, currency: Currency): Promise<void> {
-    await this.#trx
-      .insertInto('balances')
-      .values({ account_id: accountId, currency, balance_nano: 0n, held_nano: 0n, sequence: 0n, epoch_day: null })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-  }
-
-  /** The DIEM of a day: what the operator set, and what the account's wallets had staked when the day began. */
-  async stakeOf(accountId: string, day: string): Promise<bigint> {
-    const row = await this.#trx
-      .selectFrom('accounts')
-      .select(({ selectFrom }) => [
-        'stake_diem_nano',
-        selectFrom('wallet_stakes')
-          .select(({ fn }) => fn.sum<string | null>('stake_nano').as('total'))
-          .whereRef('wallet_stakes.account_id', '=', 'accounts.account_id')
-          .where('day', '=', day)
-          .as('of_wallets'),
-      ])
-      .where('account_id', '=', accountId)
-      .executeTakeFirst()
-    return row === undefined ? 0n : row.stake_diem_nano + BigInt(row.of_wallets ?? 0)
-  }
-
-  async findByReference(accountId: string, reference: string): Promise<LedgerTransfer | undefined> {
-    const row = await this.#trx
-      .selectFrom('ledger_transfers')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('reference', '=', reference)
-      .executeTakeFirst()
-    return row === undefined ? undefined : toLedgerTransfer(row)
-  }
-
-  /** DIEM allowance posted from `since` on. */
-  allowanceSince(accountId: string, since: Date): Promise<bigint> {
-    return allowanceSince(this.#trx, accountId, since)
-  }
-
-  async setEpochDay(accountId: string, day: string): Promise<void> {
-    await this.#trx
-      .updateTable('balances')
-      .set({ epoch_day: day })
-      .where('account_id', '=', accountId)
-      .where('currency', '=', 'diem')
-      .execute()
-  }
-
-  /** Appends one transfer and moves the locked balance by it. */
-  async post(balance: LockedBalance, posting: Posting): Promise<LedgerTransfer> {
-    const { account_id, currency } = balance
-    balance.balance_nano += posting.amountNano
-    balance.sequence += 1n
-    await this.#trx
-      .updateTable('balances')
-      .set({ balance_nano: balance.balance_nano, sequence: balance.sequence })
-      .where('account_id', '=', account_id)
-      .where('currency', '=', currency)
-      .execute()
-    const credit = posting.amountNano > 0n
-    const row = await this.#trx
-      .insertInto('ledger_transfers')
-      .values({
-        account_id,
-        currency,
-        sequence: balance.sequence,
-        transfer_id: posting.transferId,
-        kind: posting.kind,
-        debit_account: credit ? posting.counterAccount : 'customer',
-        credit_account: credit ? 'customer' : posting.counterAccount,
-        amount_nano: credit ? posting.amountNano : -posting.amountNano,
-        balance_after_nano: balance.balance_nano,
-        request_id: null,
-        reference: posting.reference,
-        reason: posting.reason,
-        created_at: posting.createdAt,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow()
-    return toLedgerTransfer(row)
-  }
-}
-
-async function allowanceSince(db: Kysely<Database>, accountId: string, since: Date): Promise<bigint> {
-  const row = await db
-    .selectFrom('ledger_transfers')
-    .select(({ fn }) => fn.sum<string | null>('amount_nano').as('total'))
-    .where('account_id', '=', accountId)
-    .where('currency', '=', 'diem')
-    .where('kind', '=', 'diem_allowance')
-    .where('created_at', '>=', since)
-    .executeTakeFirst()
-  return BigInt(row?.total ?? 0)
+function decidedInstant([row]: readonly DecidedRow[]): Date {
+  if (row === undefined) throw new Error('a function of the ledger has one result')
+  return row.instant
 }
 
 export function toLedgerTransfer(row: LedgerTransferRow): LedgerTransfer {

@@ -7,7 +7,7 @@ import { CursorNumber, decodeCursor, type Page, type PageRequest, toPage } from 
 import type { BalanceFeed } from './balance-feed.ts'
 import type { DiemAllowance } from './diem-allowance.ts'
 import type { AccountBalances, Balance, LedgerTransfer } from './ledger.ts'
-import type { LedgerRepository } from './ledger-repository.ts'
+import type { GrantResult, LedgerRepository } from './ledger-repository.ts'
 import type { Verification, VerifyRepository } from './verify-repository.ts'
 
 /** Of each currency the posting that was given last; empty where none was yet. */
@@ -48,9 +48,8 @@ export class LedgerService {
   /** The account's DIEM of the current UTC day as it was granted, whatever is left of it, and when the next day begins. */
   async diemEpoch(accountId: string): Promise<{ allocationNano: bigint; endsAt: Date }> {
     const { diemAllowance, clock } = this.#deps
-    const now = clock.now()
-    await diemAllowance.ensure(accountId, now)
-    return { allocationNano: await diemAllowance.grantedToday(accountId), endsAt: nextUtcMidnight(now) }
+    await diemAllowance.ensure(accountId, clock.now())
+    return { allocationNano: await diemAllowance.grantedToday(accountId), endsAt: nextUtcMidnight(diemAllowance.now()) }
   }
 
   /**
@@ -60,26 +59,16 @@ export class LedgerService {
   async grant({ accountId, amountNanoUsd, reason, reference }: GrantInput): Promise<LedgerTransfer> {
     if (amountNanoUsd === 0n)
       throw new DomainError('invalid_request', 'The amount is zero; name one that moves the balance')
-    const transfer = await this.#deps.ledger.inTransaction(async (ledger) => {
-      const balance = await ledger.lockBalance(accountId, 'usd')
-      if (balance === undefined) throw new DomainError('not_found', 'No such account')
-      const before = reference === undefined ? undefined : await ledger.findByReference(accountId, reference)
-      if (before !== undefined) return assertRepeats(before, amountNanoUsd)
-      const freeNano = balance.balance_nano - balance.held_nano
-      if (freeNano + amountNanoUsd < 0n) {
-        const [taken, free] = [formatUsd(-amountNanoUsd), formatUsd(freeNano)]
-        throw new DomainError('conflict', `The correction takes ${taken} USD, and only ${free} USD are free; take less`)
-      }
-      return ledger.post(balance, {
-        transferId: this.#deps.ids.uuid(),
-        kind: amountNanoUsd > 0n ? 'grant' : 'correction',
-        amountNano: amountNanoUsd,
-        counterAccount: 'platform:grants',
-        reference: reference ?? null,
-        reason,
-        createdAt: this.#deps.clock.now(),
-      })
+    const { ledger, clock, ids } = this.#deps
+    const result = await ledger.grant({
+      transferId: ids.uuid(),
+      accountId,
+      amountNano: amountNanoUsd,
+      reference: reference ?? null,
+      reason,
+      at: clock.now(),
     })
+    const transfer = transferOf(result, amountNanoUsd)
     this.#deps.balanceFeed.changed(accountId)
     return transfer
   }
@@ -136,6 +125,21 @@ export class LedgerService {
 
 function toSequence(text: string): bigint | null {
   return text === '' ? null : BigInt(text)
+}
+
+function transferOf(result: GrantResult, amountNanoUsd: bigint): LedgerTransfer {
+  switch (result.outcome) {
+    case 'account_missing':
+      throw new DomainError('not_found', 'No such account')
+    case 'insufficient': {
+      const [taken, free] = [formatUsd(-amountNanoUsd), formatUsd(result.freeNano)]
+      throw new DomainError('conflict', `The correction takes ${taken} USD, and only ${free} USD are free; take less`)
+    }
+    case 'repeated':
+      return assertRepeats(result.transfer, amountNanoUsd)
+    case 'posted':
+      return result.transfer
+  }
 }
 
 /** A reference is there to make repeats harmless; one that is used twice by mistake must not swallow the second posting. */

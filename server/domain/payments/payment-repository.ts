@@ -1,9 +1,8 @@
-import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely'
+import { type Kysely, sql, type UpdateObject } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { PaymentRow } from '../../db/tables/payments-table.ts'
-import { LedgerTransaction } from '../ledger/ledger-repository.ts'
 import type { WalletAddress } from '../wallets/wallet-address.ts'
-import { openWalletAccount } from '../wallets/wallet-account-repository.ts'
+import { accountIdOf } from '../wallets/wallet-account-id.ts'
 import { type Payment, type PaymentState, type PaymentStep, UNRESOLVED_STATES } from './payment.ts'
 import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
 import { toPayment, toRow } from './payment-row.ts'
@@ -112,31 +111,14 @@ export class PaymentRepository {
     })
   }
 
-  /** The credit and the state change in one transaction: a settled payment is credited once, whoever tries. */
+  /** The credit and the state change in one statement: a settled payment is credited once, whoever tries. */
   async credit(paymentId: string, { transferId, now }: { transferId: string; now: Date }): Promise<Payment> {
-    return this.#db.transaction().execute(async (trx) => {
-      const row = await trx
-        .selectFrom('payments')
-        .selectAll()
-        .where('payment_id', '=', paymentId)
-        .forUpdate()
-        .executeTakeFirstOrThrow()
-      if (row.state !== 'settled') return toPayment(row)
-      const { accountId, balanceNano } = await postTopUp(trx, row, { transferId, now })
-      const credited = await trx
-        .updateTable('payments')
-        .set({
-          state: 'credited',
-          account_id: accountId,
-          balance_after_nano: balanceNano,
-          updated_at: now,
-          look_at: null,
-        })
-        .where('payment_id', '=', paymentId)
-        .returningAll()
-        .executeTakeFirstOrThrow()
-      return toPayment(credited)
-    })
+    const ownId = accountIdOf((await this.get(paymentId)).signed.payer)
+    const { rows } = await sql<PaymentRow>`select * from credit_payment(${paymentId}::uuid, ${ownId}::uuid,
+      ${NANO_USD_PER_ATOMIC.toString()}::bigint, ${now}, ${transferId}::uuid)`.execute(this.#db)
+    const [row] = rows
+    if (row === undefined) throw new Error('a payment that is credited is stored')
+    return toPayment(row)
   }
 
   /** Takes payments whose time has come, for `lease` ahead, so that no other process takes them too. */
@@ -269,25 +251,4 @@ export class PaymentRepository {
       .executeTakeFirst()
     return row === undefined ? undefined : toPayment(row)
   }
-}
-
-async function postTopUp(
-  trx: Transaction<Database>,
-  row: PaymentRow,
-  { transferId, now }: { transferId: string; now: Date },
-): Promise<{ accountId: string; balanceNano: bigint }> {
-  const accountId = await openWalletAccount(trx, { chain: row.payer_chain, address: row.payer_address }, now)
-  const ledger = new LedgerTransaction(trx)
-  const balance = await ledger.lockBalance(accountId, 'usd')
-  if (balance === undefined) throw new Error('the account of a wallet has no balance')
-  const transfer = await ledger.post(balance, {
-    transferId,
-    kind: 'top_up',
-    amountNano: row.amount_atomic * NANO_USD_PER_ATOMIC,
-    counterAccount: 'platform:usdc',
-    reference: `payment:${row.payment_id}`,
-    reason: `${row.network} ${row.transaction_id}`,
-    createdAt: now,
-  })
-  return { accountId, balanceNano: transfer.balanceAfterNanoUsd }
 }

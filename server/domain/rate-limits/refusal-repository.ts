@@ -11,9 +11,13 @@ export interface RefusalPosition {
 
 export class RefusalRepository {
   readonly #db: Kysely<Database>
+  readonly #reports: Kysely<Database>
+  readonly #jobs: Kysely<Database>
 
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, { reports = db, jobs = db } = {}) {
     this.#db = db
+    this.#reports = reports
+    this.#jobs = jobs
   }
 
   /** Stores refusals in one statement; a repeat of one changes nothing. */
@@ -36,7 +40,7 @@ export class RefusalRepository {
 
   /** Newest first, of one account or of all. */
   async list(accountId: string | null, page: { limit: number; before: RefusalPosition | null }): Promise<Refusal[]> {
-    let query = this.#db.selectFrom('rate_limit_refusals').selectAll()
+    let query = this.#reports.selectFrom('rate_limit_refusals').selectAll()
     if (accountId !== null) query = query.where('account_id', '=', accountId)
     if (page.before !== null) {
       const { at, id } = page.before
@@ -60,7 +64,7 @@ export class RefusalRepository {
   }
 
   async deleteBefore(at: Date): Promise<void> {
-    await this.#db.deleteFrom('rate_limit_refusals').where('refused_at', '<', at).execute()
+    await this.#jobs.deleteFrom('rate_limit_refusals').where('refused_at', '<', at).execute()
   }
 }
 

@@ -6,59 +6,15 @@ import type { WalletAddress } from './wallet-address.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 
 /**
- * Stores a wallet's account and its empty USD balance unless they stand already, and returns the account's id. To be
- * called in the transaction that posts a credit: nothing else makes a row for a wallet.
- */
-export async function ensureWalletAccount(
-  trx: Kysely<Database>,
-  wallet: WalletAddress,
-  createdAt: Date,
-): Promise<string> {
-  const account_id = accountIdOf(wallet)
-  await trx
-    .insertInto('accounts')
-    .values({
-      account_id,
-      name: wallet.address,
-      kind: 'wallet',
-      tier: 'standard',
-      stake_diem_nano: 0n,
-      wallet_chain: wallet.chain,
-      wallet_address: wallet.address,
-      created_at: createdAt,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-  await trx
-    .insertInto('balances')
-    .values({ account_id, currency: 'usd', balance_nano: 0n, held_nano: 0n, sequence: 0n, epoch_day: null })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-  return account_id
-}
-
-/**
- * The account that a wallet uses: the one that it is linked to, or its own, which is stored when it is missing. Until the
+ * The account that a wallet uses: the one that it is linked to, or its own, which is stored if it is missing. Until the
  * transaction ends the wallet can neither be linked nor unlinked, so that no credit comes too late for a link.
  */
-export async function openWalletAccount(trx: Kysely<Database>, wallet: WalletAddress, now: Date): Promise<string> {
-  await lockWalletLink(trx, wallet)
-  return (await linkedAccountOf(trx, wallet)) ?? ensureWalletAccount(trx, wallet, now)
-}
-
-/** A link that does not exist yet has no row to lock. */
-export async function lockWalletLink(trx: Kysely<Database>, { chain, address }: WalletAddress): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`wallet-link:${chain}:${address}`}, 0))`.execute(trx)
-}
-
-export async function linkedAccountOf(db: Kysely<Database>, wallet: WalletAddress): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('wallet_links')
-    .select('account_id')
-    .where('wallet_chain', '=', wallet.chain)
-    .where('wallet_address', '=', wallet.address)
-    .executeTakeFirst()
-  return row?.account_id
+export async function openWalletAccount(db: Kysely<Database>, wallet: WalletAddress, now: Date): Promise<string> {
+  const { rows } = await sql<{ accountId: string }>`
+    select open_wallet_account(${wallet.chain}, ${wallet.address}, ${accountIdOf(wallet)}::uuid, ${now}) as "accountId"`.execute(
+    db,
+  )
+  return rows[0]?.accountId ?? accountIdOf(wallet)
 }
 
 export interface WalletAccountSettings {
@@ -98,7 +54,7 @@ export class WalletAccountRepository {
 
   /** Stores the wallet's own account unless the wallet uses another one. */
   async open(wallet: WalletAddress, now: Date): Promise<void> {
-    await this.#db.transaction().execute((trx) => openWalletAccount(trx, wallet, now))
+    await openWalletAccount(this.#db, wallet, now)
   }
 
   /** The daily DIEM that the operator set, in nano. */

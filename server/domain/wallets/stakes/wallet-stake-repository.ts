@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
-import { LedgerTransaction } from '../../ledger/ledger-repository.ts'
-import { openWalletAccount } from '../wallet-account-repository.ts'
+import { accountIdOf } from '../wallet-account-id.ts'
 
 export interface StakeReading {
   /** EVM, in lower case. */
@@ -9,10 +8,9 @@ export interface StakeReading {
   day: string
   stakeNano: bigint
   readAt: Date
+  /** Fresh ids for the postings. */
+  newId: () => string
 }
-
-/** Grants what a rise of the account's stake adds to its day. */
-type GrantRise = (ledger: LedgerTransaction, accountId: string) => Promise<void>
 
 export class WalletStakeRepository {
   readonly #db: Kysely<Database>
@@ -22,27 +20,16 @@ export class WalletStakeRepository {
   }
 
   /**
-   * Stores what a wallet had on a day for the account that it uses now, once, and grants it in the same transaction:
-   * whatever the wallet is linked to later that day, its stake has been given out. Returns the account, or undefined when the
-   * day was stored before.
+   * Stores what a wallet had on a day for the account that it uses now, once, and grants it in the same statement.
+   * Returns the account, or undefined when the day is stored already or has not begun by the database's clock.
    */
-  async record({ address, day, stakeNano, readAt }: StakeReading, grantRise: GrantRise): Promise<string | undefined> {
-    return this.#db.transaction().execute(async (trx) => {
-      const account_id = await openWalletAccount(trx, { chain: 'evm', address }, readAt)
-      const { numInsertedOrUpdatedRows } = await trx
-        .insertInto('wallet_stakes')
-        .values({ wallet_address: address, account_id, day, stake_nano: stakeNano })
-        .onConflict((conflict) =>
-          conflict
-            .column('wallet_address')
-            .doUpdateSet({ account_id, day, stake_nano: stakeNano })
-            .where('wallet_stakes.day', '<', day),
-        )
-        .executeTakeFirstOrThrow()
-      if (!numInsertedOrUpdatedRows) return undefined
-      if (stakeNano > 0n) await grantRise(new LedgerTransaction(trx), account_id)
-      return account_id
-    })
+  async record({ address, day, stakeNano, readAt, newId }: StakeReading): Promise<string | undefined> {
+    const ownId = accountIdOf({ chain: 'evm', address })
+    const newIds = [newId(), newId(), newId()]
+    const { rows } = await sql<{ accountId: string | null }>`
+      select record_wallet_stake(${address}, ${ownId}::uuid, ${day}::date, ${stakeNano.toString()}::bigint, ${readAt},
+        ${newIds}::uuid[]) as "accountId"`.execute(this.#db)
+    return rows[0]?.accountId ?? undefined
   }
 
   /** Wallets that are linked, or had stake when it was read last, and whose stake of the day is not known yet. */

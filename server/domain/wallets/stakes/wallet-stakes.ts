@@ -1,5 +1,5 @@
 import { type Clock, utcDay } from '../../clock.ts'
-import type { DiemAllowance } from '../../ledger/diem-allowance.ts'
+import type { IdSource } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import { RecentCache } from '../../recent-cache.ts'
 import type { SingleUseStore } from '../sign-in/single-use-store.ts'
@@ -20,12 +20,12 @@ export interface WalletStakesDependencies {
   /** Null: no staking contract is configured. */
   chain: StakingChain | null
   stakes: WalletStakeRepository
-  allowance: Pick<DiemAllowance, 'grantRise'>
   balanceFeed: { changed(accountId: string): void }
   /** Lets one process of all take a turn. */
   turns: Pick<SingleUseStore, 'claim'>
   refreshSeconds: number
   clock: Clock
+  ids: IdSource
   log: Log
 }
 
@@ -109,15 +109,15 @@ export class WalletStakes {
 
   /** A wallet without stake leaves nothing in the database unless it stands there already. */
   async #read(addresses: readonly string[], { keepZero }: { keepZero: boolean }): Promise<void> {
-    const { chain, stakes, allowance, balanceFeed, clock } = this.#deps
+    const { chain, stakes, balanceFeed, clock, ids } = this.#deps
     if (chain === null || addresses.length === 0) return
     const day = utcDay(clock.now())
     const read = await chain.stakesAtStartOf(day, addresses)
     for (const [index, address] of addresses.entries()) {
       const stakeNano = countedStake(read[index] ?? 0n)
       if (stakeNano > 0n || keepZero) {
-        const reading = { address, day, stakeNano, readAt: clock.now() }
-        const accountId = await stakes.record(reading, (ledger, id) => allowance.grantRise(ledger, id))
+        const reading = { address, day, stakeNano, readAt: clock.now(), newId: () => ids.uuid() }
+        const accountId = await stakes.record(reading)
         if (accountId !== undefined && stakeNano > 0n) balanceFeed.changed(accountId)
       }
       this.#readDay.set(address, day)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CreateAccountInput, GrantAccountInput, SetStakeInput } from '../../../../server/domain/accounts/inputs.ts'
 import { encodeBase58 } from '../../../../server/domain/wallets/base58.ts'
-import { ensureWalletAccount } from '../../../../server/domain/wallets/wallet-account-repository.ts'
+import { openWalletAccount } from '../../../../server/domain/wallets/wallet-account-repository.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createKeyHarness, type KeyHarness } from '../../../support/key-harness.ts'
 
@@ -63,7 +63,7 @@ describe('listing', () => {
       keys.clock.advance(1)
       const address = encodeBase58(createHash('sha256').update(String(step)).digest())
       if (step % 2 === 0) await keys.accounts.create(CreateAccountInput.parse({ name: `user ${step}` }))
-      else await ensureWalletAccount(database.db, { chain: 'solana', address }, keys.clock.now())
+      else await openWalletAccount(database.db, { chain: 'solana', address }, keys.clock.now())
       names.unshift(step % 2 === 0 ? `user ${step}` : address)
     }
     const first = await keys.accounts.list({ first: 3 })

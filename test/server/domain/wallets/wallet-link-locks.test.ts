@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../server/domain/clock.ts'
 import { createIdSource } from '../../../../server/domain/ids.ts'
-import { ensureWalletAccount } from '../../../../server/domain/wallets/wallet-account-repository.ts'
+import { openWalletAccount } from '../../../../server/domain/wallets/wallet-account-repository.ts'
 import { WalletLinkRepository } from '../../../../server/domain/wallets/wallet-link-repository.ts'
 import { untilBlocked } from '../../../chaos/balance-lock.ts'
 import { createTestDatabase, hasEngine } from '../../../support/database.ts'
@@ -16,7 +16,7 @@ describe.runIf(hasEngine('postgres'))('linking a wallet', () => {
     const { addCaller, ledger } = createMoneyHarness(db, systemClock)
     const { accountId } = await addCaller({ usdNano: 1_000n, stakeNano: 1_000n })
     const wallet = { chain: 'evm', address: `0x${'ab'.repeat(20)}` } as const
-    const ownId = await ensureWalletAccount(db, wallet, systemClock.now())
+    const ownId = await openWalletAccount(db, wallet, systemClock.now())
     await ledger.grant({ accountId: ownId, amountNanoUsd: 500n, reason: 'test' })
     await db.updateTable('accounts').set({ stake_diem_nano: 700n }).where('account_id', '=', ownId).execute()
     await ledger.stakeChanged(ownId)

@@ -1,7 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createIdSource } from '../../../../server/domain/ids.ts'
-import { DiemAllowance } from '../../../../server/domain/ledger/diem-allowance.ts'
-import { LedgerRepository } from '../../../../server/domain/ledger/ledger-repository.ts'
 import type { StakingChain } from '../../../../server/domain/wallets/stakes/staking-chain.ts'
 import { WalletStakeRepository } from '../../../../server/domain/wallets/stakes/wallet-stake-repository.ts'
 import { WalletStakes } from '../../../../server/domain/wallets/stakes/wallet-stakes.ts'
@@ -61,11 +59,11 @@ describe.each(DATABASE_ENGINES)('DIEM by stake on Base, on %s', (engine) => {
       return new WalletStakes({
         chain: reader,
         stakes: new WalletStakeRepository(database.db),
-        allowance: new DiemAllowance({ ledger: new LedgerRepository(database.db), clock, ids: createIdSource(clock) }),
         balanceFeed: { changed: () => {} },
         turns: new MemorySingleUseStore(0),
         refreshSeconds: 60,
         clock,
+        ids: createIdSource(clock),
         log: silentLog,
       })
     }
