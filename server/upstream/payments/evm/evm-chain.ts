@@ -1,13 +1,10 @@
 import {
   type Address,
   type Block,
-  createPublicClient,
   type Hash,
-  http,
   type Log,
   parseAbi,
   parseEventLogs,
-  type PublicClient,
   type TransactionReceipt,
   TransactionNotFoundError,
   TransactionReceiptNotFoundError,
@@ -19,9 +16,9 @@ import type {
   SignedPayment,
 } from '../../../domain/payments/payment-network.ts'
 import { EXPIRY_MARGIN_MS } from '../../../domain/payments/payment-schedule.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
 import { payloadOf } from './evm-payment.ts'
 
-const NODE_TIMEOUT_MS = 10_000
 /** Most nodes answer log queries over this many blocks. */
 const LOG_BLOCKS_MAX = 2_000n
 /** A node may show the state of a block before its logs; of one two minutes old it has both, and still the state. */
@@ -36,17 +33,6 @@ const TOKEN_ABI = parseAbi([
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
   'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
 ])
-
-export type EvmClient = PublicClient
-
-export function createEvmClient(url: string): EvmClient {
-  // A read a second old could miss the transfer that it is asked for.
-  return createPublicClient({
-    transport: http(url, { timeout: NODE_TIMEOUT_MS, retryCount: 1 }),
-    cacheTime: 0,
-    pollingInterval: 500,
-  })
-}
 
 /** What an EVM chain says about EIP-3009 payments, through our own node. */
 export class EvmChain {

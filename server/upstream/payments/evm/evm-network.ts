@@ -14,6 +14,10 @@ import { readEvmClaimKey, readEvmPayment } from './evm-payment.ts'
 import type { EvmSettlement, EvmSettlementOptions } from './evm-settlement.ts'
 
 const MAX_TIMEOUT_SECONDS = 300
+/** For a whole verification, however many calls it takes. */
+const VERIFY_DEADLINE_MS = 10_000
+/** For a whole look-up, which may search the logs of a day. */
+const READ_DEADLINE_MS = 60_000
 
 export interface EvmNetworkOptions extends EvmSettlementOptions {
   payTo: string
@@ -55,7 +59,7 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   async verify(payment: SignedPayment): Promise<PaymentVerdict> {
-    return this.#ask((settlement) => settlement.verify(payment))
+    return this.#ask((settlement, signal) => settlement.verify(payment, signal), VERIFY_DEADLINE_MS)
   }
 
   async settle(
@@ -64,7 +68,7 @@ export class EvmNetwork implements PaymentNetwork {
   ): Promise<SettleOutcome> {
     try {
       const { settlement, remote } = await this.#ready()
-      await this.#assertChain(settlement)
+      await this.#assertChain(settlement, AbortSignal.timeout(READ_DEADLINE_MS))
       if (remote === null) return await settlement.settle(payment, onTransaction)
       const { outcome, transactionId } = await remote.settle(payment.wire)
       if (transactionId !== null) await onTransaction(transactionId)
@@ -76,7 +80,7 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   async lookUp(payment: SignedPayment, hints: LookUpHints): Promise<ChainOutcome> {
-    return this.#ask((settlement) => settlement.chain.lookUp(payment, hints))
+    return this.#ask((settlement, signal) => settlement.lookUp(payment, hints, signal))
   }
 
   async raiseFee(hints: LookUpHints, onTransaction: (transactionId: string) => Promise<void>): Promise<void> {
@@ -105,11 +109,15 @@ export class EvmNetwork implements PaymentNetwork {
     }
   }
 
-  async #ask<Answer>(question: (settlement: EvmSettlement) => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(
+    question: (settlement: EvmSettlement, signal: AbortSignal) => Promise<Answer>,
+    deadlineMs = READ_DEADLINE_MS,
+  ): Promise<Answer> {
     try {
       const { settlement } = await this.#ready()
-      await this.#assertChain(settlement)
-      return await question(settlement)
+      const signal = AbortSignal.timeout(deadlineMs)
+      await this.#assertChain(settlement, signal)
+      return await question(settlement, signal)
     } catch (error) {
       throw plain(error)
     }
@@ -119,8 +127,8 @@ export class EvmNetwork implements PaymentNetwork {
    * A node of another chain must never be asked what was paid on this one, and what is behind its URL may change. Nor is
    * a token worth a dollar for each million of its units that counts in others.
    */
-  async #assertChain(settlement: EvmSettlement): Promise<void> {
-    this.#problem = await settlement.findProblem()
+  async #assertChain(settlement: EvmSettlement, signal: AbortSignal): Promise<void> {
+    this.#problem = await settlement.findProblem(signal)
     this.#assertNotKnownWrong()
   }
 

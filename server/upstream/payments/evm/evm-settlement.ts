@@ -1,23 +1,29 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { type Address, formatEther, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { isErc6492Signature } from 'viem/utils'
 import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
 import type {
+  ChainOutcome,
   LookUpHints,
   PaymentVerdict,
   SettleOutcome,
   SignedPayment,
 } from '../../../domain/payments/payment-network.ts'
-import { createEvmClient, type EvmClient, EvmChain, toHashes } from './evm-chain.ts'
-import { createSigner } from './evm-signer.ts'
+import { createEvmClient, createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
+import { isUnanswered } from '../../chain/unanswered.ts'
+import { EvmChain, toHashes } from './evm-chain.ts'
+import { payloadOf } from './evm-payment.ts'
+import { createSigner, type Observed } from './evm-signer.ts'
 import { FeeRaiser } from './fee-raiser.ts'
 import { GasAccount, type OnTransaction } from './gas-account.ts'
 import { TransactionSender } from './transaction-sender.ts'
-import { isUnanswered } from './unanswered.ts'
 
 /** About ten settlements at a high price of gas on Base. */
 const GAS_WEI_MIN = 100_000_000_000_000n
+/** For a whole verification, however many calls it takes. */
+const VERIFY_DEADLINE_MS = 10_000
 /** One base unit is counted as 1,000 nano-USD. */
 const DECIMALS = 6
 const DECIMALS_ABI = parseAbi(['function decimals() view returns (uint8)'])
@@ -40,33 +46,35 @@ export interface EvmSettlementOptions {
 
 /** Everything about payments on an EVM chain that needs its libraries, loaded with the first payment. */
 export class EvmSettlement {
-  readonly chain: EvmChain
   readonly #client: EvmClient
   readonly #options: EvmSettlementOptions
   #decimals: number | undefined
   readonly #keyed: { sender: TransactionSender; raiser: FeeRaiser } | null
 
   constructor(options: EvmSettlementOptions) {
-    const { rpcUrl, confirmations } = options
     this.#options = options
-    this.#client = createEvmClient(rpcUrl)
-    this.chain = new EvmChain(this.#client, confirmations)
+    this.#client = createEvmClient(options.rpcUrl)
     this.#keyed = useKey(this.#client, options)
   }
 
   /** By our own node, whoever settles: signature, time, funds, and a run of the transfer without sending it. */
-  async verify({ wire }: SignedPayment): Promise<PaymentVerdict> {
-    const { signer, observed } = createSigner(this.#client)
-    const answer = await this.#facilitator(signer).verify(...stockForm(wire))
+  async verify(payment: SignedPayment, signal: AbortSignal): Promise<PaymentVerdict> {
+    const { signer, observed } = createSigner(this.#client, signal)
+    const answer = await this.#facilitator(signer).verify(...stockForm(payment.wire))
     if (answer.isValid) return { valid: true }
     if (observed.unanswered !== undefined) throw observed.unanswered
     const reason = answer.invalidReason ?? 'unknown'
-    return { valid: false, reason, mayBePaid: !UNSIGNED.test(reason) }
+    return { valid: false, reason, mayBePaid: !UNSIGNED.test(reason) && !isUnchecked(payment, observed) }
+  }
+
+  lookUp(payment: SignedPayment, hints: LookUpHints, signal: AbortSignal): Promise<ChainOutcome> {
+    return new EvmChain(createScopedClient(this.#client, signal), this.#options.confirmations).lookUp(payment, hints)
   }
 
   async settle({ wire }: SignedPayment, onTransaction: OnTransaction): Promise<SettleOutcome> {
     if (this.#keyed === null) return { kind: 'failed', reason: 'no_facilitator_key' }
-    const { signer, observed } = createSigner(this.#client, { sender: this.#keyed.sender, onTransaction })
+    const verification = AbortSignal.timeout(VERIFY_DEADLINE_MS)
+    const { signer, observed } = createSigner(this.#client, verification, { sender: this.#keyed.sender, onTransaction })
     const answer = await this.#facilitator(signer).settle(...stockForm(wire))
     if (answer.success) return { kind: 'settled', transactionId: answer.transaction }
     const reason = answer.errorReason ?? 'unknown'
@@ -83,11 +91,12 @@ export class EvmSettlement {
    * What makes this node, or the token on its chain, the wrong one. A token's decimals never change: they are asked for
    * once. EIP-20 lets a token be silent about them; where there is no token, no payment can be verified.
    */
-  async findProblem(): Promise<string | undefined> {
+  async findProblem(signal: AbortSignal): Promise<string | undefined> {
     const { chainId, asset } = this.#options
-    const found = await this.#client.getChainId()
+    const client = createScopedClient(this.#client, signal)
+    const found = await client.getChainId()
     if (found !== chainId) return `the configured node serves chain ${found}`
-    this.#decimals ??= await decimalsOf(this.#client, asset as Address)
+    this.#decimals ??= await decimalsOf(client, asset as Address)
     if (this.#decimals === undefined || this.#decimals === DECIMALS) return undefined
     return `the token ${asset} has ${this.#decimals} decimals, not ${DECIMALS}`
   }
@@ -119,6 +128,12 @@ function useKey(client: EvmClient, { privateKey, chainId, clock, log }: EvmSettl
     sender: new TransactionSender({ client, account, clock }),
     raiser: new FeeRaiser({ client, account, clock, log }),
   }
+}
+
+/** The facilitator checks no signature of a contract wallet that is not deployed; only a trial run that passes does. */
+function isUnchecked(payment: SignedPayment, { undeployed }: Observed): boolean {
+  const { signature, authorization } = payloadOf(payment)
+  return isErc6492Signature(signature) && undeployed.has(authorization.from)
 }
 
 /** Undefined where there is no token that says. */

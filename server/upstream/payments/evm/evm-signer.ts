@@ -1,9 +1,9 @@
 import type { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { type Abi, encodeFunctionData, type Hash, type VerifyTypedDataParameters } from 'viem'
-import type { EvmClient } from './evm-chain.ts'
+import { createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
 import { MaybeSentError, type OnTransaction } from './gas-account.ts'
 import type { TransactionSender } from './transaction-sender.ts'
-import { isUnanswered, observing } from './unanswered.ts'
+import { isUnanswered } from '../../chain/unanswered.ts'
 
 type FacilitatorSigner = ConstructorParameters<typeof ExactEvmScheme>[0]
 
@@ -15,6 +15,8 @@ export interface Observed {
   unanswered: unknown
   /** A transaction may have been sent though the sending failed. */
   maybeSent: boolean
+  /** Addresses without code, in lower case: an ERC-6492 signature of one is checked by nothing but the trial run. */
+  undeployed: Set<string>
 }
 
 export interface Sending {
@@ -22,11 +24,18 @@ export interface Sending {
   onTransaction: OnTransaction
 }
 
-/** The hands of x402's facilitator for one operation: reads of our node, and with `sending` transactions of our key. */
-export function createSigner(client: EvmClient, sending?: Sending): { signer: FacilitatorSigner; observed: Observed } {
-  const observed: Observed = { unanswered: undefined, maybeSent: false }
-  const reader = observing(client, (error) => {
-    observed.unanswered = error
+/**
+ * What x402's facilitator works with in one operation: reads of our node until the signal aborts, and with `sending`
+ * transactions of our key.
+ */
+export function createSigner(
+  client: EvmClient,
+  signal: AbortSignal,
+  sending?: Sending,
+): { signer: FacilitatorSigner; observed: Observed } {
+  const observed: Observed = { unanswered: undefined, maybeSent: false, undeployed: new Set() }
+  const reader = createScopedClient(client, signal, (error) => {
+    if (isUnanswered(error)) observed.unanswered = error
   })
   const send = async (call: { to: `0x${string}`; data: `0x${string}` }): Promise<Hash> => {
     if (sending === undefined) throw new Error('there is no key to send transactions with')
@@ -42,7 +51,11 @@ export function createSigner(client: EvmClient, sending?: Sending): { signer: Fa
     getAddresses: () => (sending === undefined ? [] : [sending.sender.address]),
     readContract: (call) => reader.readContract({ ...call, abi: call.abi as Abi }),
     verifyTypedData: (data) => reader.verifyTypedData(data as VerifyTypedDataParameters),
-    getCode: ({ address }) => reader.getCode({ address }),
+    getCode: async ({ address }) => {
+      const code = await reader.getCode({ address })
+      if (code === undefined) observed.undeployed.add(address.toLowerCase())
+      return code
+    },
     writeContract: ({ address, abi, functionName, args }) =>
       send({ to: address, data: encodeFunctionData({ abi: abi as Abi, functionName, args }) }),
     sendTransaction: send,

@@ -1,7 +1,8 @@
 import { type GetTransactionReturnType, type Hash, TransactionNotFoundError } from 'viem'
 import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
-import { absent, type EvmClient } from './evm-chain.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
+import { absent } from './evm-chain.ts'
 import type { GasAccount, OnTransaction } from './gas-account.ts'
 import { currentFees, doubled, outbidding } from './gas-fees.ts'
 

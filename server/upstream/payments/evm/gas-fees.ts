@@ -1,4 +1,4 @@
-import type { EvmClient } from './evm-chain.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
 
 /** Wei for a unit of gas: the most that is paid, and the part of it that the block's maker keeps. */
 export interface GasFees {

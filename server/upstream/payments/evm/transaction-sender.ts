@@ -1,6 +1,6 @@
 import type { Address, Hash } from 'viem'
 import type { Clock } from '../../../domain/clock.ts'
-import type { EvmClient } from './evm-chain.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
 import type { Call, GasAccount, OnTransaction } from './gas-account.ts'
 import { currentFees } from './gas-fees.ts'
 

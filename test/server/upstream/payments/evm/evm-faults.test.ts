@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../../server/domain/clock.ts'
 import type { PaymentNetwork, SignedPayment } from '../../../../../server/domain/payments/payment-network.ts'
 import { createEvmPayments } from '../../../../../server/upstream/payments/evm/create-evm-payments.ts'
-import { createEvmClient } from '../../../../../server/upstream/payments/evm/evm-chain.ts'
+import { createEvmClient } from '../../../../../server/upstream/chain/evm-client.ts'
 import { GasAccount } from '../../../../../server/upstream/payments/evm/gas-account.ts'
 import { TransactionSender } from '../../../../../server/upstream/payments/evm/transaction-sender.ts'
 import {

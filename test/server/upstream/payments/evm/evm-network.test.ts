@@ -286,3 +286,18 @@ describe('wrong settings are named:', () => {
     await expect(create(settings)).rejects.toThrow(message)
   })
 })
+
+describe('an ERC-6492 signature that nothing checked', () => {
+  it('never counts as signed, for a key or for a contract wallet that is not deployed', async () => {
+    const network = await create({ eip6492Factories: [WALLET_FACTORY_ADDRESS] })
+    const genuine = await signAsUndeployedWallet(chain, createPayer())
+    const verdictOf = (payload: EvmPayload) => network.verify(network.read(enveloped(payload)))
+    const ofKey = { ...genuine.authorization, from: createPayer().address }
+    const ofWallet = { ...genuine.authorization, value: '6000000' }
+    for (const authorization of [ofKey, ofWallet]) {
+      expect(await verdictOf({ ...genuine, authorization })).toMatchObject({ valid: false, mayBePaid: false })
+    }
+    await chain.fund(genuine.authorization.from, 20_000_000n)
+    expect(await verdictOf(genuine)).toEqual({ valid: true })
+  })
+})

@@ -1,7 +1,7 @@
 import type { Hash, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createEvmClient } from '../../../../../server/upstream/payments/evm/evm-chain.ts'
+import { createEvmClient } from '../../../../../server/upstream/chain/evm-client.ts'
 import { FeeRaiser } from '../../../../../server/upstream/payments/evm/fee-raiser.ts'
 import { GasAccount } from '../../../../../server/upstream/payments/evm/gas-account.ts'
 import { TransactionSender } from '../../../../../server/upstream/payments/evm/transaction-sender.ts'
