@@ -1,5 +1,7 @@
 import { ADMIT_HOLDS } from './admit-holds.ts'
 import { ADMIT_ONE_HOLD } from './admit-one-hold.ts'
+import { CORRECT_PAYMENT } from './correct-payment.ts'
+import { CREDIT_PAYMENT } from './credit-payment.ts'
 import { EXCHANGE_HOLDS } from './exchange-holds.ts'
 import { EXTEND_HOLD } from './extend-hold.ts'
 import { KEY_SPENT_NANO } from './key-spent-nano.ts'
@@ -15,4 +17,6 @@ export const FUNCTIONS: readonly string[] = [
   EXTEND_HOLD,
   SETTLE_HOLDS,
   EXCHANGE_HOLDS,
+  CREDIT_PAYMENT,
+  CORRECT_PAYMENT,
 ]

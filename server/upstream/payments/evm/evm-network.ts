@@ -2,12 +2,16 @@ import { DomainError } from '../../../domain/errors.ts'
 import type { PaymentEnvelope } from '../../../domain/payments/payment-envelope.ts'
 import type {
   ChainOutcome,
+  CreditedTransfer,
+  FeeBudget,
   LookUpHints,
   PaymentNetwork,
   PaymentRequirement,
   PaymentVerdict,
+  ReserveFee,
   SettleOutcome,
   SignedPayment,
+  TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
 import type { RemoteFacilitator } from '../remote-facilitator.ts'
 import { readEvmClaimKey, readEvmPayment } from './evm-payment.ts'
@@ -26,6 +30,10 @@ export interface EvmNetworkOptions extends EvmSettlementOptions {
   tokenVersion: string
   /** Null: our own key settles. */
   facilitatorUrl: string | null
+  /** How far ahead a payment may expire. */
+  maxValiditySeconds: number
+  /** What settlements may cost in a UTC day. */
+  dailyFeeWei: bigint
 }
 
 interface Parts {
@@ -36,6 +44,7 @@ interface Parts {
 /** USDC by EIP-3009 on Base (x402 scheme `exact`). Its libraries are loaded when the first payment comes. */
 export class EvmNetwork implements PaymentNetwork {
   readonly network: string
+  readonly feeBudget: FeeBudget | null
   readonly #options: EvmNetworkOptions
   #parts: Promise<Parts> | undefined
   #problem: string | undefined
@@ -43,6 +52,8 @@ export class EvmNetwork implements PaymentNetwork {
   constructor(options: EvmNetworkOptions) {
     this.#options = options
     this.network = `eip155:${options.chainId}`
+    const isOurs = options.facilitatorUrl === null
+    this.feeBudget = isOurs ? { perDay: options.dailyFeeWei, currency: 'ETH', decimals: 18 } : null
   }
 
   async requirement(amountAtomic: bigint): Promise<PaymentRequirement> {
@@ -55,7 +66,8 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   read(envelope: PaymentEnvelope): SignedPayment {
-    return readEvmPayment(envelope, this.#terms(0n))
+    const { clock, maxValiditySeconds } = this.#options
+    return readEvmPayment(envelope, this.#terms(0n), { now: clock.now(), maxValiditySeconds })
   }
 
   async verify(payment: SignedPayment): Promise<PaymentVerdict> {
@@ -65,11 +77,12 @@ export class EvmNetwork implements PaymentNetwork {
   async settle(
     payment: SignedPayment,
     onTransaction: (transactionId: string) => Promise<void>,
+    reserveFee?: ReserveFee,
   ): Promise<SettleOutcome> {
     try {
       const { settlement, remote } = await this.#ready()
       await this.#assertChain(settlement, AbortSignal.timeout(READ_DEADLINE_MS))
-      if (remote === null) return await settlement.settle(payment, onTransaction)
+      if (remote === null) return await settlement.settle(payment, onTransaction, reserveFee)
       const { outcome, transactionId } = await remote.settle(payment.wire)
       if (transactionId !== null) await onTransaction(transactionId)
       return outcome
@@ -83,8 +96,16 @@ export class EvmNetwork implements PaymentNetwork {
     return this.#ask((settlement, signal) => settlement.lookUp(payment, hints, signal))
   }
 
-  async raiseFee(hints: LookUpHints, onTransaction: (transactionId: string) => Promise<void>): Promise<void> {
-    return this.#ask((settlement) => settlement.raiseFee(hints, onTransaction))
+  async raiseFee(
+    hints: LookUpHints,
+    onTransaction: (transactionId: string) => Promise<void>,
+    reserveFee?: ReserveFee,
+  ): Promise<void> {
+    return this.#ask((settlement) => settlement.raiseFee(hints, onTransaction, reserveFee))
+  }
+
+  async recheck(payment: SignedPayment, transfer: CreditedTransfer, hints: LookUpHints): Promise<TransferStanding> {
+    return this.#ask((settlement, signal) => settlement.recheck(payment, transfer, hints, signal))
   }
 
   async inspect(): Promise<string[]> {

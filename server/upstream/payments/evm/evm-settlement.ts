@@ -6,19 +6,23 @@ import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
 import type {
   ChainOutcome,
+  CreditedTransfer,
   LookUpHints,
   PaymentVerdict,
+  ReserveFee,
   SettleOutcome,
   SignedPayment,
+  TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
 import { createEvmClient, createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
 import { isUnanswered } from '../../chain/unanswered.ts'
-import { EvmChain, toHashes } from './evm-chain.ts'
+import { NETWORK_FEES_TOO_HIGH } from '../../../domain/payments/payment-refusal.ts'
+import { EvmChain, type EvmDepths, toHashes } from './evm-chain.ts'
 import { payloadOf } from './evm-payment.ts'
 import { createSigner, type Observed } from './evm-signer.ts'
 import { FeeRaiser } from './fee-raiser.ts'
 import { GasAccount, type OnTransaction } from './gas-account.ts'
-import { TransactionSender } from './transaction-sender.ts'
+import { type GasLimits, TransactionSender } from './transaction-sender.ts'
 
 /** About ten settlements at a high price of gas on Base. */
 const GAS_WEI_MIN = 100_000_000_000_000n
@@ -32,11 +36,10 @@ const UNSIGNED = /signature|payload_undeployed|factory_not_allowed|recipient_mis
 
 type Stock = Parameters<ExactEvmScheme['verify']>
 
-export interface EvmSettlementOptions {
+export interface EvmSettlementOptions extends EvmDepths, GasLimits {
   rpcUrl: string
   chainId: number
   asset: string
-  confirmations: number
   /** Null: a facilitator elsewhere settles. */
   privateKey: string | null
   eip6492Factories: readonly string[]
@@ -68,23 +71,47 @@ export class EvmSettlement {
   }
 
   lookUp(payment: SignedPayment, hints: LookUpHints, signal: AbortSignal): Promise<ChainOutcome> {
-    return new EvmChain(createScopedClient(this.#client, signal), this.#options.confirmations).lookUp(payment, hints)
+    return this.#chain(signal).lookUp(payment, hints)
   }
 
-  async settle({ wire }: SignedPayment, onTransaction: OnTransaction): Promise<SettleOutcome> {
+  recheck(
+    payment: SignedPayment,
+    transfer: CreditedTransfer,
+    hints: LookUpHints,
+    signal: AbortSignal,
+  ): Promise<TransferStanding> {
+    return this.#chain(signal).recheck(payment, transfer, hints)
+  }
+
+  async settle(
+    { wire }: SignedPayment,
+    onTransaction: OnTransaction,
+    reserveFee: ReserveFee = async () => {},
+  ): Promise<SettleOutcome> {
     if (this.#keyed === null) return { kind: 'failed', reason: 'no_facilitator_key' }
     const verification = AbortSignal.timeout(VERIFY_DEADLINE_MS)
-    const { signer, observed } = createSigner(this.#client, verification, { sender: this.#keyed.sender, onTransaction })
+    const { signer, observed } = createSigner(this.#client, verification, {
+      sender: this.#keyed.sender,
+      onTransaction,
+      reserveFee,
+    })
     const answer = await this.#facilitator(signer).settle(...stockForm(wire))
-    if (answer.success) return { kind: 'settled', transactionId: answer.transaction }
+    const fee = observed.fee === undefined ? {} : { fee: observed.fee }
+    if (answer.success) return { kind: 'settled', transactionId: answer.transaction, ...fee }
+    if (observed.feesTooHigh) return { kind: 'failed', reason: NETWORK_FEES_TOO_HIGH }
     const reason = answer.errorReason ?? 'unknown'
     this.#options.log.warn('the facilitator did not settle', { reason, why: withoutUrl(answer.errorMessage) })
     const maybeSent = reason === 'settlement_pending' || (observed.maybeSent && answer.transaction === '')
-    return { kind: maybeSent || observed.unanswered !== undefined ? 'unknown' : 'failed', reason }
+    if (maybeSent || observed.unanswered !== undefined) return { kind: 'unknown', reason }
+    return { kind: 'failed', reason, ...fee }
   }
 
-  async raiseFee({ transactionIds }: LookUpHints, onTransaction: OnTransaction): Promise<void> {
-    await this.#keyed?.raiser.raise(toHashes(transactionIds), onTransaction)
+  async raiseFee(
+    { transactionIds }: LookUpHints,
+    onTransaction: OnTransaction,
+    reserveFee: ReserveFee = async () => {},
+  ): Promise<void> {
+    await this.#keyed?.raiser.raise(toHashes(transactionIds), onTransaction, reserveFee)
   }
 
   /**
@@ -116,17 +143,22 @@ export class EvmSettlement {
     return [`the facilitator ${address} has ${formatEther(balance)} ETH left for gas; send it some`]
   }
 
+  #chain(signal: AbortSignal): EvmChain {
+    return new EvmChain(createScopedClient(this.#client, signal), this.#options)
+  }
+
   #facilitator(signer: ConstructorParameters<typeof ExactEvmScheme>[0]): ExactEvmScheme {
     return new ExactEvmScheme(signer, { eip6492AllowedFactories: [...this.#options.eip6492Factories] })
   }
 }
 
-function useKey(client: EvmClient, { privateKey, chainId, clock, log }: EvmSettlementOptions) {
+function useKey(client: EvmClient, options: EvmSettlementOptions) {
+  const { privateKey, chainId, clock, log, maxFeePerGasWei } = options
   if (privateKey === null) return null
   const account = new GasAccount({ client, account: privateKeyToAccount(privateKey as `0x${string}`), chainId })
   return {
-    sender: new TransactionSender({ client, account, clock }),
-    raiser: new FeeRaiser({ client, account, clock, log }),
+    sender: new TransactionSender({ client, account, clock, limits: options }),
+    raiser: new FeeRaiser({ client, account, clock, log, maxFeePerGasWei }),
   }
 }
 

@@ -1,7 +1,9 @@
 import type { ExactEvmScheme } from '@x402/evm/exact/facilitator'
-import { type Abi, encodeFunctionData, type Hash, type VerifyTypedDataParameters } from 'viem'
+import { type Abi, encodeFunctionData, type Hash, type TransactionReceipt, type VerifyTypedDataParameters } from 'viem'
+import type { ReserveFee } from '../../../domain/payments/payment-network.ts'
 import { createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
 import { MaybeSentError, type OnTransaction } from './gas-account.ts'
+import { FeesTooHighError } from './gas-fees.ts'
 import type { TransactionSender } from './transaction-sender.ts'
 import { isUnanswered } from '../../chain/unanswered.ts'
 
@@ -17,11 +19,16 @@ export interface Observed {
   maybeSent: boolean
   /** Addresses without code, in lower case: an ERC-6492 signature of one is checked by nothing but the trial run. */
   undeployed: Set<string>
+  /** The chain asks for more than the operator pays, so that nothing was sent. */
+  feesTooHigh: boolean
+  /** What a block's transaction cost in wei. */
+  fee: bigint | undefined
 }
 
 export interface Sending {
   sender: TransactionSender
   onTransaction: OnTransaction
+  reserveFee: ReserveFee
 }
 
 /**
@@ -33,16 +40,23 @@ export function createSigner(
   signal: AbortSignal,
   sending?: Sending,
 ): { signer: FacilitatorSigner; observed: Observed } {
-  const observed: Observed = { unanswered: undefined, maybeSent: false, undeployed: new Set() }
+  const observed: Observed = {
+    unanswered: undefined,
+    maybeSent: false,
+    undeployed: new Set(),
+    feesTooHigh: false,
+    fee: undefined,
+  }
   const reader = createScopedClient(client, signal, (error) => {
     if (isUnanswered(error)) observed.unanswered = error
   })
   const send = async (call: { to: `0x${string}`; data: `0x${string}` }): Promise<Hash> => {
     if (sending === undefined) throw new Error('there is no key to send transactions with')
     try {
-      return await sending.sender.send(call, sending.onTransaction)
+      return await sending.sender.send(call, sending.onTransaction, sending.reserveFee)
     } catch (error) {
       if (error instanceof MaybeSentError) observed.maybeSent = true
+      if (error instanceof FeesTooHighError) observed.feesTooHigh = true
       if (isUnanswered(error)) observed.unanswered = error
       throw error
     }
@@ -60,9 +74,16 @@ export function createSigner(
       send({ to: address, data: encodeFunctionData({ abi: abi as Abi, functionName, args }) }),
     sendTransaction: send,
     waitForTransactionReceipt: async ({ hash }) => {
-      const { status, logs } = await client.waitForTransactionReceipt({ hash, timeout: RECEIPT_WAIT_MS })
-      return { status, logs }
+      const receipt = await client.waitForTransactionReceipt({ hash, timeout: RECEIPT_WAIT_MS })
+      observed.fee = costOf(receipt)
+      return { status: receipt.status, logs: receipt.logs }
     },
   }
   return { signer, observed }
+}
+
+/** Rollups such as Base charge for the data on the chain below as well. */
+function costOf(receipt: TransactionReceipt): bigint {
+  const dataFee = 'l1Fee' in receipt && typeof receipt.l1Fee === 'string' ? BigInt(receipt.l1Fee) : 0n
+  return receipt.gasUsed * receipt.effectiveGasPrice + dataFee
 }

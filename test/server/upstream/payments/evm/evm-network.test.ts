@@ -30,6 +30,7 @@ import {
   signAuthorization,
   transferCall,
 } from '../../../../support/base-payments.ts'
+import { evmSettings } from '../../../../support/evm-settings.ts'
 import { startNodeProxy } from '../../../../support/node-proxy.ts'
 import { createRecordingLog } from '../../../../support/recording-log.ts'
 
@@ -40,20 +41,7 @@ beforeAll(async () => {
 afterAll(() => chain.close())
 
 const create = (settings: Partial<EvmPaymentSettings> = {}): Promise<PaymentNetwork> =>
-  createEvmPayments(
-    {
-      payTo: MERCHANT_ADDRESS,
-      rpcUrl: chain.url,
-      asset: USDC_ADDRESS,
-      tokenName: 'USD Coin',
-      tokenVersion: '2',
-      confirmations: 1,
-      eip6492Factories: [],
-      facilitator: { kind: 'local', privateKey: FACILITATOR_KEY },
-      ...settings,
-    },
-    { clock: systemClock, log: createRecordingLog() },
-  )
+  createEvmPayments(evmSettings(chain.url, settings), { clock: systemClock, log: createRecordingLog() })
 const enveloped = (payload: object): PaymentEnvelope => ({
   scheme: 'exact',
   network: BASE_NETWORK,
@@ -241,7 +229,11 @@ describe('a transaction that a gateway hands over twice', () => {
         await fetch(chain.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
       }
       const { outcome, told } = await pay(network, await signAuthorization(await createFundedPayer(chain)))
-      expect([outcome, told.length, sent]).toEqual([{ kind: 'settled', transactionId: told[0] }, 1, 1])
+      expect([outcome, told.length, sent]).toEqual([
+        { kind: 'settled', transactionId: told[0], fee: expect.any(BigInt) },
+        1,
+        1,
+      ])
     },
   )
 })

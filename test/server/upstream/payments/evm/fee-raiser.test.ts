@@ -13,6 +13,7 @@ import {
   USDC_ADDRESS,
 } from '../../../../support/base-chain.ts'
 import { createFundedPayer, signAuthorization, transferCall } from '../../../../support/base-payments.ts'
+import { TEST_GAS_LIMITS } from '../../../../support/evm-settings.ts'
 import { createFakeClock, type FakeClock } from '../../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../../support/recording-log.ts'
 
@@ -32,8 +33,8 @@ afterEach(() => chain.close())
 function useKey() {
   const client = createEvmClient(chain.url)
   const account = new GasAccount({ client, account: privateKeyToAccount(FACILITATOR_KEY), chainId: 8_453 })
-  const sender = new TransactionSender({ client, account, clock })
-  return { sender, raiser: new FeeRaiser({ client, account, clock, log: createRecordingLog() }) }
+  const sender = new TransactionSender({ client, account, clock, limits: TEST_GAS_LIMITS })
+  return { sender, raiser: new FeeRaiser({ client, account, clock, log: createRecordingLog(), ...TEST_GAS_LIMITS }) }
 }
 
 /** A transfer whose transaction waits, and every transaction that was told for it. */
