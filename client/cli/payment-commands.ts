@@ -8,9 +8,10 @@ import { printFields, printJson, printTable } from './output.ts'
 import { readPages } from './read-pages.ts'
 
 const ROWS_DEFAULT = 20
-type StateFilter = PaymentState | 'unresolved'
+type StateFilter = PaymentState | 'unresolved' | 'disappeared'
 const STATES = [
   'unresolved',
+  'disappeared',
   'received',
   'verified',
   'settling',
@@ -25,11 +26,13 @@ const STATES = [
 export function addPaymentCommands(program: Command, context: CommandContext): void {
   const x402 = program
     .command('x402')
+    .alias('payments')
     .description('payments by wallet in USDC')
     .addHelpText('after', examples('x402 status', 'x402 payments --state unresolved', 'x402 reconcile --json'))
   addStatus(x402, context)
   addReconcile(x402, context)
   addList(x402, context)
+  addCorrect(x402, context)
 }
 
 function addStatus(x402: Command, { connect, streams }: CommandContext): void {
@@ -80,7 +83,12 @@ function addList(x402: Command, { connect, streams }: CommandContext): void {
   x402
     .command('payments')
     .description('list payments, newest first')
-    .addOption(new Option('--state <state>', 'of one state; unresolved: whose end is unknown').choices(STATES))
+    .addOption(
+      new Option(
+        '--state <state>',
+        'of one state; unresolved: whose end is unknown; disappeared: credited, and lost by the chain',
+      ).choices(STATES),
+    )
     .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async ({ state, limit, json }: { state?: StateFilter; limit: number; json?: true }) => {
@@ -92,6 +100,7 @@ function addList(x402: Command, { connect, streams }: CommandContext): void {
       if (json) printJson(streams, payments)
       else {
         const rows = payments.map((payment) => ({
+          id: payment.paymentId,
           at: payment.receivedAt,
           state: payment.state,
           usd: payment.amountUsd,
@@ -101,6 +110,28 @@ function addList(x402: Command, { connect, streams }: CommandContext): void {
           reason: payment.reason ?? '-',
         }))
         printTable(streams, rows)
+      }
+    })
+}
+
+function addCorrect(x402: Command, { connect, streams }: CommandContext): void {
+  x402
+    .command('correct')
+    .argument('<paymentId>')
+    .description('take back the credit of a payment whose transfer disappeared from the chain, as far as it is free')
+    .requiredOption('--reason <text>', 'why, for the ledger and the audit log')
+    .option('--json', 'print JSON')
+    .action(async (paymentId: string, { reason, json }: { reason: string; json?: true }) => {
+      const client = await connect()
+      const correction = await client.payments.correct.mutate({ paymentId, reason })
+      if (json) printJson(streams, correction)
+      else {
+        printFields(streams, {
+          account: correction.accountId ?? '-',
+          'credited USD': correction.creditedUsd,
+          'taken back USD': correction.correctedUsd,
+          'spent already USD': correction.outstandingUsd,
+        })
       }
     })
 }

@@ -1,5 +1,5 @@
 import { formatUsd } from '../../server/domain/money.ts'
-import { ListPaymentsInput, ReconcilePaymentsInput } from '../../server/domain/payments/inputs.ts'
+import { CorrectPaymentInput, ListPaymentsInput, ReconcilePaymentsInput } from '../../server/domain/payments/inputs.ts'
 import type { Payment } from '../../server/domain/payments/payment.ts'
 import { NANO_USD_PER_ATOMIC } from '../../server/domain/payments/payment-options.ts'
 import { operatorProcedure, router } from './trpc.ts'
@@ -27,6 +27,18 @@ export const paymentsRouter = router({
     .input(ReconcilePaymentsInput)
     .mutation(({ ctx }) => ctx.services.paymentOperations.reconcile()),
 
+  /** Takes back the credit of a payment whose transfer disappeared from the chain; a repeat changes nothing. */
+  correct: operatorProcedure.input(CorrectPaymentInput).mutation(async ({ ctx, input }) => {
+    const correction = await ctx.services.paymentOperations.correct(input)
+    return {
+      paymentId: correction.payment.id,
+      accountId: correction.payment.accountId,
+      creditedUsd: formatUsd(correction.creditedNanoUsd),
+      correctedUsd: formatUsd(correction.correctedNanoUsd),
+      outstandingUsd: formatUsd(correction.outstandingNanoUsd),
+    }
+  }),
+
   list: operatorProcedure.input(ListPaymentsInput.prefault({})).query(async ({ ctx, input }) => {
     const { items, endCursor, hasNextPage } = await ctx.services.paymentOperations.list(input)
     return { payments: items.map(toPaymentRecord), endCursor, hasNextPage }
@@ -34,7 +46,7 @@ export const paymentsRouter = router({
 })
 
 function toPaymentRecord(payment: Payment) {
-  const { signed, balanceAfterNanoUsd } = payment
+  const { signed, balanceAfterNanoUsd, correctedNanoUsd } = payment
   return {
     paymentId: payment.id,
     state: payment.state,
@@ -45,6 +57,8 @@ function toPaymentRecord(payment: Payment) {
     reason: payment.reason,
     accountId: payment.accountId,
     balanceAfterUsd: balanceAfterNanoUsd === null ? null : formatUsd(balanceAfterNanoUsd),
+    disappearedAt: payment.disappearedAt?.toISOString() ?? null,
+    correctedUsd: correctedNanoUsd === null ? null : formatUsd(correctedNanoUsd),
     receivedAt: payment.receivedAt.toISOString(),
   }
 }

@@ -7,11 +7,13 @@ import type { IdempotencyChunksTable } from './tables/idempotency-chunks-table.t
 import type { IdempotencyRecordsTable } from './tables/idempotency-records-table.ts'
 import type { KeySpendTable } from './tables/key-spend-table.ts'
 import type { LedgerTransfersTable } from './tables/ledger-transfers-table.ts'
+import type { PaymentFeesTable } from './tables/payment-fees-table.ts'
 import type { PaymentsTable } from './tables/payments-table.ts'
 import type { OperatorActionsTable } from './tables/operator-actions-table.ts'
 import type { ProcessesTable } from './tables/processes-table.ts'
 import type { RateLimitRefusalsTable } from './tables/rate-limit-refusals-table.ts'
 import type { RevokedWalletSessionsTable } from './tables/revoked-wallet-sessions-table.ts'
+import type { SettlementFailuresTable } from './tables/settlement-failures-table.ts'
 import type { UsageClosingsTable } from './tables/usage-closings-table.ts'
 import type { UsageDailyTable } from './tables/usage-daily-table.ts'
 import type { UsageDailyTotalsTable } from './tables/usage-daily-totals-table.ts'
@@ -32,7 +34,9 @@ export interface Database {
   idempotency_records: IdempotencyRecordsTable
   key_spend: KeySpendTable
   ledger_transfers: LedgerTransfersTable
+  payment_fees: PaymentFeesTable
   payments: PaymentsTable
+  settlement_failures: SettlementFailuresTable
   operator_actions: OperatorActionsTable
   processes: ProcessesTable
   rate_limit_refusals: RateLimitRefusalsTable

@@ -7,6 +7,10 @@ export interface Metrics {
   /** A payment by wallet that came to a state. */
   countPaymentStep: (network: string, state: string) => void
   gaugePayments: (gauges: { unresolved: number; oldestAgeSeconds: number }) => void
+  /** What today's settlements cost, and what they may cost, in the chain's main unit. */
+  gaugePaymentFees: (gauges: { network: string; spent: number; budget: number }) => void
+  /** Credited payments whose transfer disappeared from the chain and that nobody has corrected. */
+  gaugeDisappearedPayments: (payments: number) => void
   /** The text that a scrape gets, with its content type. */
   expose: () => Promise<{ contentType: string; text: string }>
 }
@@ -35,7 +39,29 @@ export function createMetrics(): Metrics {
     help: 'Age of the oldest of them; 0 when there is none',
     registers: [registry],
   })
+  const paymentFees = new Gauge({
+    name: 'sluice_payment_fees_today',
+    help: "Fees of today's settlements, reservations included, in ETH or SOL",
+    labelNames: ['network'],
+    registers: [registry],
+  })
+  const paymentFeeBudget = new Gauge({
+    name: 'sluice_payment_fee_budget',
+    help: 'Fees that the settlements of a UTC day may cost, in ETH or SOL',
+    labelNames: ['network'],
+    registers: [registry],
+  })
+  const disappearedPayments = new Gauge({
+    name: 'sluice_payments_disappeared',
+    help: 'Credited payments whose transfer disappeared from the chain, without those that were corrected',
+    registers: [registry],
+  })
   return {
+    gaugePaymentFees: ({ network, spent, budget }) => {
+      paymentFees.set({ network }, spent)
+      paymentFeeBudget.set({ network }, budget)
+    },
+    gaugeDisappearedPayments: (payments) => disappearedPayments.set(payments),
     countPaymentStep: (network, state) => paymentSteps.inc({ network, state }),
     gaugePayments: ({ unresolved, oldestAgeSeconds }) => {
       unresolvedPayments.set(unresolved)

@@ -23,7 +23,7 @@ const NETWORK = 'eip155:8453'
 const ids = createIdSource(systemClock)
 
 /** A payment that the chain shows; what is left is its credit. */
-async function settledPayment(payments: PaymentRepository, index: number): Promise<string> {
+async function settledPayment(payments: PaymentRepository, index: number): Promise<Payment> {
   const now = systemClock.now()
   const terms = { asset: '0xA', payTo: '0xB' }
   const accepted = { scheme: 'exact', network: NETWORK, amount: '5000000', maxTimeoutSeconds: 300, extra: {} } as const
@@ -36,6 +36,7 @@ async function settledPayment(payments: PaymentRepository, index: number): Promi
       ...terms,
       amountAtomic: 5_000_000n,
       claimKey: `claim-${index}`,
+      nonceKey: `nonce-${index}`,
       validUntil: now,
       wire: { x402Version: 2, accepted: { ...accepted, ...terms }, payload: {} },
     },
@@ -44,8 +45,8 @@ async function settledPayment(payments: PaymentRepository, index: number): Promi
   }
   await payments.claim(payment, { now, lookAt: null })
   const transfer = { transactionId: `0x${index}`, transferIndex: 0, payer: WALLET, amountAtomic: 5_000_000n }
-  await payments.step(payment.id, { to: 'settled', transfer }, { now, lookAt: null })
-  return payment.id
+  await payments.step(payment, { to: 'settled', transfer }, { now, lookAt: null })
+  return payment
 }
 
 describe.runIf(hasEngine('postgres'))('top-ups, charges and links of one wallet at once, by three processes', () => {
@@ -74,8 +75,8 @@ describe.runIf(hasEngine('postgres'))('top-ups, charges and links of one wallet 
     const paid = await Promise.all(Array.from({ length: PAYMENTS }, (_, index) => settledPayment(payments, index)))
 
     // Each payment is credited by two processes.
-    const credits = [...paid, ...paid].map((paymentId, index) =>
-      of(index + Math.floor(index / PAYMENTS)).payments.credit(paymentId, {
+    const credits = [...paid, ...paid].map((payment, index) =>
+      of(index + Math.floor(index / PAYMENTS)).payments.credit(payment, {
         transferId: ids.uuid(),
         now: systemClock.now(),
       }),

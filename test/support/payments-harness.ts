@@ -2,6 +2,9 @@ import { startTestApp, type TestApp, type TestAppOptions } from './app.ts'
 import { type BaseChain, FACILITATOR_KEY, MERCHANT_ADDRESS, startBaseChain } from './base-chain.ts'
 import { SOLANA_FACILITATOR_KEY, SOLANA_MERCHANT_ADDRESS, type SolanaChain, startSolanaChain } from './solana-chain.ts'
 
+/** Test chains have higher fees than Base, and tests let them rise. */
+export const TEST_FEES = { maxFeePerGasGwei: 10_000, dailyFeeEth: 1_000 }
+
 type Facilitator = { kind: 'local'; privateKey: string } | { kind: 'remote'; url: string }
 
 export interface PaymentsAppOptions extends TestAppOptions {
@@ -25,7 +28,12 @@ export interface PaymentsApp extends AsyncDisposable {
 /** The `x402` section of a configuration whose chains are those of the test. */
 export function paymentsSection(chains: Pick<PaymentsApp, 'base' | 'solana'>, options: PaymentsAppOptions = {}) {
   const local = (privateKey: string): Facilitator => ({ kind: 'local', privateKey })
-  const base = { payTo: MERCHANT_ADDRESS, rpcUrl: chains.base.url, facilitator: local(FACILITATOR_KEY) }
+  const base = {
+    payTo: MERCHANT_ADDRESS,
+    rpcUrl: chains.base.url,
+    facilitator: local(FACILITATOR_KEY),
+    ...TEST_FEES,
+  }
   const solana = {
     payTo: SOLANA_MERCHANT_ADDRESS,
     rpcUrl: chains.solana.url,

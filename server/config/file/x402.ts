@@ -18,26 +18,85 @@ const chain = (asset: string) =>
     facilitator: Facilitator,
   })
 
+const Confirmations = z.int().min(1).max(1_000)
+
 const Base = chain('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913').extend({
   tokenName: z.string().min(1).default('USD Coin').describe("Name in the EIP-712 domain of the asset's contract"),
   tokenVersion: z.string().min(1).default('2').describe("Version in the EIP-712 domain of the asset's contract"),
   confirmations: z
+    .union([
+      Confirmations,
+      z.array(z.strictObject({ upToUsd: z.number().positive(), confirmations: Confirmations })).min(1),
+    ])
+    .default([
+      { upToUsd: 100, confirmations: 1 },
+      { upToUsd: 1_000, confirmations: 5 },
+      { upToUsd: 10_000, confirmations: 30 },
+    ])
+    .describe('Blocks that must hold a transfer before it is credited: one number, or steps by amount'),
+  finalityBlocks: z
     .int()
     .min(1)
+    .max(100_000)
+    .default(900)
+    .describe('Blocks for which a credited transfer is checked again, because a reorganization could undo it'),
+  maxValiditySeconds: z
+    .int()
+    .min(300)
+    .max(86_400)
+    .default(3_900)
+    .describe('How far ahead a payment may expire (validBefore)'),
+  maxGas: z
+    .int()
+    .min(60_000)
+    .max(10_000_000)
+    .default(500_000)
+    .describe('Gas of one settlement, as the node estimates it; a larger one is not sent'),
+  maxFeePerGasGwei: z
+    .number()
+    .positive()
+    .max(100_000)
+    .default(5)
+    .describe('Highest price of a unit of gas that settlements offer; while the chain asks for more, none is sent'),
+  dailyFeeEth: z
+    .number()
+    .positive()
     .max(1_000)
-    .default(1)
-    .describe('Blocks that must hold a transfer before it is credited'),
+    .default(0.05)
+    .describe('Fees of all settlements of a UTC day in ETH; then payments get 503 until the next day'),
   eip6492Factories: z
     .array(EvmAddress)
     .default([])
     .describe('Factories by which contract wallets that are not deployed yet may pay; the facilitator calls them'),
 })
 
+const Solana = chain('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v').extend({
+  maxPriorityFeeLamports: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(20_000)
+    .describe('Priority fee of one settlement in all; a payment that asks for more is rejected'),
+  dailyFeeLamports: z
+    .int()
+    .positive()
+    .max(1_000_000_000_000)
+    .default(100_000_000)
+    .describe('Fees of all settlements of a UTC day in lamports; then payments get 503 until the next day'),
+  finalizedAboveUsd: z
+    .number()
+    .min(0)
+    .default(1_000)
+    .describe(
+      'Payments above this amount are credited once the chain has finalized them, others once it has confirmed them',
+    ),
+})
+
 /** Payments by wallet. An absent chain is not offered. */
 export const X402Section = z
   .strictObject({
     base: Base.optional(),
-    solana: chain('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v').optional(),
+    solana: Solana.optional(),
     minimumBalanceUsd: z.number().min(0).default(0.1).describe('A wallet below this balance is asked to top up'),
     sessionSeconds: z
       .int()

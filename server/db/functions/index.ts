@@ -1,6 +1,7 @@
 import { ADMIT_HOLDS } from './admit-holds.ts'
 import { ADMIT_ONE_HOLD } from './admit-one-hold.ts'
 import { ASSERT_ROOM } from './assert-room.ts'
+import { CORRECT_PAYMENT } from './correct-payment.ts'
 import { CREDIT_PAYMENT } from './credit-payment.ts'
 import { DIEM_STAKE_OF } from './diem-stake-of.ts'
 import { EXPIRE_DIEM_REST } from './expire-diem-rest.ts'
@@ -9,12 +10,12 @@ import { GRANT_DIEM_RISE } from './grant-diem-rise.ts'
 import { GRANT_USD } from './grant-usd.ts'
 import { KEY_SPENT_NANO } from './key-spent-nano.ts'
 import { LEDGER_INSTANT } from './ledger-instant.ts'
-import { SETTLE_AND_ADMIT } from './settle-and-admit.ts'
-import { SETTLE_AND_ADMIT_WAITING } from './settle-and-admit-waiting.ts'
 import { LINK_WALLET } from './link-wallet.ts'
 import { OPEN_WALLET_ACCOUNT } from './open-wallet-account.ts'
 import { POST_TRANSFER } from './post-transfer.ts'
 import { RECORD_WALLET_STAKE } from './record-wallet-stake.ts'
+import { SETTLE_AND_ADMIT } from './settle-and-admit.ts'
+import { SETTLE_AND_ADMIT_WAITING } from './settle-and-admit-waiting.ts'
 import { SETTLE_HOLDS } from './settle-holds.ts'
 import { START_DIEM_DAY } from './start-diem-day.ts'
 
@@ -39,4 +40,5 @@ export const FUNCTIONS: readonly string[] = [
   CREDIT_PAYMENT,
   RECORD_WALLET_STAKE,
   ASSERT_ROOM,
+  CORRECT_PAYMENT,
 ]

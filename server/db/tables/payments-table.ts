@@ -1,11 +1,13 @@
 import type { Selectable } from 'kysely'
 
-/** Payments by wallets, one row per claim: whatever is repeated, in whatever spelling, meets the same row. */
+/** Payments by wallets, one row per signed amount: whatever is repeated, in whatever spelling, meets the same row. */
 export interface PaymentsTable {
   payment_id: string
   network: string
   /** Canonical per chain; unique with the network. */
   claim_key: string
+  /** What the chain takes once, whatever amounts were signed for it. */
+  nonce_key: string
   state: 'received' | 'verified' | 'settling' | 'settled' | 'credited' | 'refused' | 'failed' | 'dead'
   payer_chain: 'evm' | 'solana'
   payer_address: string
@@ -21,6 +23,8 @@ export interface PaymentsTable {
   told_transaction_ids: string[]
   /** Present from `settled` on; unique with network and transaction: one transfer pays one payment. */
   transfer_index: number | null
+  /** The amount that the chain moved; present with `transfer_index`. */
+  transfer_atomic: bigint | null
   reason: string | null
   /** For 24 hours: the payer's other payments under it get this one's answer. */
   idempotency_key: string | null
@@ -31,6 +35,18 @@ export interface PaymentsTable {
   /** When the reconciler looks at it next; a running request keeps moving it on. Null: never again. */
   look_at: Date | null
   looks: number
+  /** Network of the client that sent it, for 24 hours: settlements that failed count against it. */
+  client_network: string | null
+  /** When a credited transfer is checked again; null once it is final. */
+  recheck_at: Date | null
+  rechecks: number
+  /** Checks in a row that did not find the credited transfer. */
+  missing_checks: number
+  /** Since when the chain does not show the credited transfer any more. */
+  disappeared_at: Date | null
+  /** What an operator took back, because the transfer disappeared. */
+  corrected_nano: bigint | null
+  corrected_at: Date | null
 }
 
 export type PaymentRow = Selectable<PaymentsTable>

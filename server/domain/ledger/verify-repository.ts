@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import { PAYMENT_INVARIANTS } from '../payments/payment-checks-repository.ts'
 import { FIRST_MONDAY, SPANS, type SpanDays, type UsageGrain } from '../usage/usage-roll-ups.ts'
 
 export interface VerificationCheck {
@@ -182,17 +183,7 @@ const INVARIANTS: readonly Invariant[] = [
       union all
       ${spentWithin('month')}`,
   },
-  {
-    id: 'I10',
-    description:
-      'each credited payment is one top-up of its amount on the account that it names, and each top-up one such payment',
-    violations: sql`select coalesce('payment ' || p.payment_id, 'transfer ' || t.transfer_id) as place
-      from (select * from payments where state = 'credited') p
-      full join (select * from ledger_transfers where kind = 'top_up') t
-        on t.account_id = p.account_id and t.reference = 'payment:' || p.payment_id
-      where p.payment_id is null or t.transfer_id is null or t.currency <> 'usd' or t.credit_account <> 'customer'
-        or t.amount_nano <> p.amount_atomic * 1000 or t.balance_after_nano <> p.balance_after_nano`,
-  },
+  ...PAYMENT_INVARIANTS,
   {
     id: 'I11',
     description: 'what is moved between accounts leaves one and reaches another',

@@ -2,15 +2,20 @@ import type { Clock } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { isUnresolved, type Payment, type PaymentState, type PaymentStep } from './payment.ts'
-import type { ChainOutcome, LookUpHints, PaymentNetwork } from './payment-network.ts'
+import type { FeeReservation, PaymentFees } from './payment-fees.ts'
+import type { ChainOutcome, LookUpHints, PaymentNetwork, SettleOutcome } from './payment-network.ts'
+import { FEE_BUDGET_SPENT } from './payment-refusal.ts'
 import type { PaymentRepository } from './payment-repository.ts'
 import { leaseEnd, watchAt } from './payment-schedule.ts'
+import type { SettlementFailures } from './settlement-failures.ts'
 
 const LOOK_PAUSE_MS = 500
 
 export interface PaymentMachineDependencies {
   payments: PaymentRepository
   networks: readonly PaymentNetwork[]
+  fees: PaymentFees
+  failures: Pick<SettlementFailures, 'record'>
   balanceFeed: { changed(accountId: string): void }
   countStep: (network: string, state: PaymentState) => void
   clock: Clock
@@ -121,12 +126,16 @@ export class PaymentMachine {
   }
 
   async #settle(payment: Payment): Promise<Payment | undefined> {
+    const { network } = payment.signed
+    if (!(await this.#deps.fees.hasLeft(network))) return this.#holdBack(payment)
     const settling = await this.#step(payment, { to: 'settling' })
     if (settling === undefined) return undefined
     const wasTold = settling.toldTransactionIds.length > 0
-    const outcome = await this.#networkOf(payment).settle(payment.signed, this.#teller(settling))
+    const fees = this.#deps.fees.open(network)
+    const outcome = await this.#networkOf(payment).settle(payment.signed, this.#teller(settling), fees.reserve)
+    await this.#account(fees, outcome, settling.toldTransactionIds.length > 0)
     if (outcome.kind === 'settled') return this.#confirm(settling)
-    const { reason } = outcome
+    const reason = fees.exceeded ? FEE_BUDGET_SPENT : outcome.reason
     this.#deps.log.warn('a payment was not settled', { paymentId: payment.id, outcome: outcome.kind, reason })
     const found = await this.#lookUp(settling)
     const concluded = await this.#conclude(settling, found)
@@ -136,12 +145,25 @@ export class PaymentMachine {
     return open ? undefined : this.#step(settling, { to: 'failed', reason })
   }
 
+  /** Nothing was signed for it, so its payer may bring it again; an attempt that stands open waits for the next day. */
+  async #holdBack(payment: Payment): Promise<Payment | undefined> {
+    if (payment.state === 'settling') return undefined
+    return this.#step(payment, { to: 'refused', reason: FEE_BUDGET_SPENT })
+  }
+
+  /** What may have been sent stays reserved at its highest price, unless the chain shows what it cost. */
+  async #account(fees: FeeReservation, outcome: SettleOutcome, wasSent: boolean): Promise<void> {
+    const cost = outcome.kind === 'unknown' ? undefined : (outcome.fee ?? (wasSent ? undefined : 0n))
+    if (cost !== undefined) await fees.settle(cost)
+  }
+
   /** After a crash or a timeout: look first, settle again only when no transaction waits, and get one along that does. */
   async #resume(payment: Payment): Promise<Payment | undefined> {
     const outcome = await this.#lookUp(payment)
     if (outcome.kind !== 'pending') return this.#conclude(payment, outcome)
     if (outcome.sent !== true) return this.#settle(payment)
-    await this.#networkOf(payment).raiseFee?.(hintsOf(payment), this.#teller(payment))
+    const { reserve } = this.#deps.fees.open(payment.signed.network)
+    await this.#networkOf(payment).raiseFee?.(hintsOf(payment), this.#teller(payment), reserve)
     return undefined
   }
 
@@ -158,29 +180,42 @@ export class PaymentMachine {
   }
 
   async #conclude(payment: Payment, outcome: ChainOutcome): Promise<Payment | undefined> {
-    if (outcome.kind === 'paid') return this.#step(payment, { to: 'settled', transfer: outcome.transfer })
+    if (outcome.kind === 'paid') {
+      const { transfer } = outcome
+      if (transfer.amountAtomic !== payment.signed.amountAtomic) {
+        throw new Error(`the chain moved ${transfer.amountAtomic}, not the signed ${payment.signed.amountAtomic}`)
+      }
+      return this.#step(payment, { to: 'settled', transfer })
+    }
     if (outcome.kind === 'impossible') return this.#step(payment, { to: 'dead', reason: outcome.reason }, null)
     return undefined
   }
 
   async #credit(payment: Payment): Promise<Payment> {
     const { payments, ids, clock, countStep, balanceFeed, log } = this.#deps
-    const credited = await payments.credit(payment.id, { transferId: ids.uuid(), now: clock.now() })
-    const { network, amountAtomic } = credited.signed
+    const credited = await payments.credit(payment, { transferId: ids.uuid(), now: clock.now() })
+    const { network } = credited.signed
+    const amountAtomic = credited.transferAtomic
     countStep(network, 'credited')
     if (credited.accountId !== null) balanceFeed.changed(credited.accountId)
     log.info('a payment was credited', { paymentId: payment.id, network, amountAtomic: String(amountAtomic) })
     return credited
   }
 
-  #lookUp(payment: Payment): Promise<ChainOutcome> {
-    return this.#networkOf(payment).lookUp(payment.signed, hintsOf(payment))
+  async #lookUp(payment: Payment): Promise<ChainOutcome> {
+    const { signed, clientNetwork } = payment
+    const outcome = await this.#networkOf(payment).lookUp(signed, hintsOf(payment))
+    const failed = outcome.kind === 'paid' ? undefined : outcome.failedTransactionIds
+    if (failed !== undefined) {
+      await this.#deps.failures.record({ network: signed.network, payer: signed.payer, clientNetwork }, failed)
+    }
+    return outcome
   }
 
   /** Stores each transaction before it is sent; where the payment went on meanwhile, none is sent any more. */
   #teller(payment: Payment): (transactionId: string) => Promise<void> {
     return async (transactionId) => {
-      const told = await this.#deps.payments.announce(payment.id, transactionId, this.#lease())
+      const told = await this.#deps.payments.announce(payment, transactionId, this.#lease())
       if (told === undefined) throw new Error('another process took the payment further meanwhile')
       payment.transactionId = told.transactionId
       payment.toldTransactionIds = told.toldTransactionIds
@@ -192,7 +227,7 @@ export class PaymentMachine {
     const now = clock.now()
     const watched = step.to === 'refused' || step.to === 'failed'
     const at = lookAt === null ? null : watched ? watchAt(payment, now) : leaseEnd(now)
-    const next = await payments.step(payment.id, step, { now, lookAt: at })
+    const next = await payments.step(payment, step, { now, lookAt: at })
     if (next !== undefined) countStep(payment.signed.network, step.to)
     return next
   }

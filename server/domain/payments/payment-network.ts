@@ -23,8 +23,13 @@ export interface SignedPayment {
   payTo: string
   /** Base units of the asset. */
   amountAtomic: bigint
-  /** Says which payment it is, the same for every textual variant of it. Unique together with the network. */
+  /**
+   * Says which payment it is, the signed amount included; the same for every textual variant of it. Unique together with
+   * the network.
+   */
   claimKey: string
+  /** What the chain takes once, whatever amounts the payer signs for it. */
+  nonceKey: string
   /** From here on the chain refuses it; null where the chain alone knows (Solana's blockhash). */
   validUntil: Date | null
   /** The payment in x402 version 2, with its numbers, addresses and bytes in canonical form: JSON for a facilitator and for later look-ups. */
@@ -43,9 +48,10 @@ export type PaymentVerdict =
   | { valid: false; reason: string; mayBePaid: boolean }
 
 export type SettleOutcome =
-  | { kind: 'settled'; transactionId: string }
+  /** `fee`: what it cost, in the chain's smallest unit, where that is known. */
+  | { kind: 'settled'; transactionId: string; fee?: bigint }
   /** Surely not on the chain by this attempt. Whether somebody else put it there, only `lookUp` says. */
-  | { kind: 'failed'; reason: string }
+  | { kind: 'failed'; reason: string; fee?: bigint }
   /** It may be on the chain, now or later: a timeout, a lost connection, no receipt in time. */
   | { kind: 'unknown'; reason: string }
 
@@ -58,15 +64,38 @@ export interface ChainTransfer {
   amountAtomic: bigint
 }
 
+/** Where a credited transfer was seen. */
+export type CreditedTransfer = Pick<ChainTransfer, 'transactionId' | 'transferIndex'>
+
 export type ChainOutcome =
   | { kind: 'paid'; transfer: ChainTransfer }
   /**
-   * `sent`: the node knows a transaction that waits to pay it; another attempt to settle would only cost fees. `perhaps`:
+   * `failedTransactionIds`: transactions of ours that a block holds without effect. `sent`: the node knows a transaction that waits to pay it; another attempt to settle would only cost fees. `perhaps`:
    * it does not know one that was told, which may never have been sent, or come later all the same.
    */
-  | { kind: 'pending'; sent: boolean | 'perhaps' }
+  | { kind: 'pending'; sent: boolean | 'perhaps'; failedTransactionIds?: readonly string[] }
   /** Never to be paid any more: expired or cancelled without use, past a margin for reorganisations. */
-  | { kind: 'impossible'; reason: string }
+  | { kind: 'impossible'; reason: string; failedTransactionIds?: readonly string[] }
+
+/** Whether the chain still shows a transfer that was credited. */
+export type TransferStanding =
+  /** Deep enough that nothing undoes it. */
+  | { kind: 'final' }
+  | { kind: 'present' }
+  /** A reorganization put it into another transaction, or at another place. */
+  | { kind: 'moved'; transfer: ChainTransfer }
+  | { kind: 'missing' }
+
+/** What settlements on a chain may cost the operator, in the chain's smallest unit. */
+export interface FeeBudget {
+  perDay: bigint
+  /** Name and decimals of the unit for people: ETH, SOL. */
+  currency: string
+  decimals: number
+}
+
+/** Reserves what a transaction may cost before it is signed. Fails when the budget of the day does not cover it. */
+export type ReserveFee = (amount: bigint) => Promise<void>
 
 /** What the look-up may lean on beside the payment itself. */
 export interface LookUpHints {
@@ -79,6 +108,8 @@ export interface LookUpHints {
 export interface PaymentNetwork {
   /** CAIP-2: `eip155:8453` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`. */
   readonly network: string
+  /** Null: somebody else pays the fees. */
+  readonly feeBudget: FeeBudget | null
   /** The `accepts` entry for an amount. */
   requirement(amountAtomic: bigint): Promise<PaymentRequirement>
   /** Of a payment that may have been taken under other terms than today's; null where it cannot be told. No I/O. */
@@ -88,14 +119,24 @@ export interface PaymentNetwork {
   /** Signature, time window, funds: whether the chain would take it now. */
   verify(payment: SignedPayment): Promise<PaymentVerdict>
   /** Takes up to 30 s. The transaction id is told as soon as it is known, before it is sent where that can be. Never throws. */
-  settle(payment: SignedPayment, onTransaction: (transactionId: string) => Promise<void>): Promise<SettleOutcome>
+  settle(
+    payment: SignedPayment,
+    onTransaction: (transactionId: string) => Promise<void>,
+    reserveFee?: ReserveFee,
+  ): Promise<SettleOutcome>
   /**
    * Replaces a transaction of ours that waits because fees rose since, by one that offers more; the other is told as by
    * `settle`, and the chain takes one of them. Absent where none waits for long.
    */
-  raiseFee?(hints: LookUpHints, onTransaction: (transactionId: string) => Promise<void>): Promise<void>
+  raiseFee?(
+    hints: LookUpHints,
+    onTransaction: (transactionId: string) => Promise<void>,
+    reserveFee?: ReserveFee,
+  ): Promise<void>
   /** What the chain says, by our own node: asset, payer, payee, exact amount and success. Works without a transaction id. */
   lookUp(payment: SignedPayment, hints: LookUpHints): Promise<ChainOutcome>
+  /** Whether the chain still shows a transfer that was credited. */
+  recheck(payment: SignedPayment, transfer: CreditedTransfer, hints: LookUpHints): Promise<TransferStanding>
   /** What keeps payments from working, in sentences for the operator: wrong chain, no gas, no token account. Empty: nothing. */
   inspect(): Promise<string[]>
 }

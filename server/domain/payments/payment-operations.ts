@@ -2,9 +2,10 @@ import { z } from 'zod'
 import type { Log } from '../log.ts'
 import { CursorInstant, decodeCursor, type Page, toPage } from '../page.ts'
 import { isUuid } from '../uuid.ts'
-import type { ListPaymentsInput } from './inputs.ts'
-import { PAYMENT_STATES, type Payment, UNRESOLVED_STATES } from './payment.ts'
+import type { CorrectPaymentInput, ListPaymentsInput } from './inputs.ts'
+import { PAYMENT_STATES, type Payment, type PaymentState, UNRESOLVED_STATES } from './payment.ts'
 import type { PaymentNetwork } from './payment-network.ts'
+import type { PaymentCorrection, PaymentRechecks } from './payment-rechecks.ts'
 import type { PaymentReconciler } from './payment-reconciler.ts'
 import type { PaymentRepository, StateCount } from './payment-repository.ts'
 
@@ -27,6 +28,7 @@ export interface PaymentStatus {
 export interface PaymentOperationsDependencies {
   payments: PaymentRepository
   reconciler: PaymentReconciler
+  rechecks: Pick<PaymentRechecks, 'correct'>
   networks: readonly PaymentNetwork[]
   log: Log
 }
@@ -70,15 +72,27 @@ export class PaymentOperations {
     return { taken, unresolved }
   }
 
+  /** Takes back the credit of a payment whose transfer disappeared from the chain. */
+  correct(input: CorrectPaymentInput): Promise<PaymentCorrection> {
+    return this.#deps.rechecks.correct(input)
+  }
+
   /** Newest first; `unresolved` leaves those out whose end is known. */
   async list({ state, ...page }: ListPaymentsInput): Promise<Page<Payment>> {
-    const states = state === undefined ? PAYMENT_STATES : state === 'unresolved' ? UNRESOLVED_STATES : [state]
+    const disappeared = state === 'disappeared'
+    const states = statesOf(state)
     const [receivedAt, id] = page.after ? decodeCursor(CURSOR_SCOPE, PaymentCursor, page.after) : []
     const before = receivedAt === undefined || id === undefined ? null : { receivedAt: new Date(receivedAt), id }
-    const rows = await this.#deps.payments.list({ states, limit: page.first + 1, before })
+    const rows = await this.#deps.payments.list({ states, disappeared, limit: page.first + 1, before })
     return toPage(rows, page.first, {
       scope: CURSOR_SCOPE,
       keyOf: (payment) => [payment.receivedAt.toISOString(), payment.id],
     })
   }
+}
+
+function statesOf(state: ListPaymentsInput['state']): readonly PaymentState[] {
+  if (state === undefined) return PAYMENT_STATES
+  if (state === 'disappeared') return ['credited']
+  return state === 'unresolved' ? UNRESOLVED_STATES : [state]
 }

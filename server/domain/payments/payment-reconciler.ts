@@ -2,10 +2,13 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentMachine } from './payment-machine.ts'
-import type { PaymentRepository } from './payment-repository.ts'
-import { leaseEnd, nextLook } from './payment-schedule.ts'
+import { NOT_VERIFIED } from './payment-refusal.ts'
+import type { PaymentQueue, PaymentRepository } from './payment-repository.ts'
+import { leaseEnd, nextLook, UNVERIFIED_CHECKS_MAX } from './payment-schedule.ts'
 
 const TAKEN_AT_ONCE = 16
+/** Payments that nobody verified cost the node much, and are worth nothing yet. */
+const UNVERIFIED_AT_ONCE = 4
 const KEY_MS = 86_400_000
 const FORGET_AFTER_MS = 7 * 86_400_000
 
@@ -41,22 +44,32 @@ export class PaymentReconciler {
   }
 
   /** Takes up the payments whose time has come; returns how many. */
-  async run(): Promise<number> {
+  run(): Promise<number> {
+    return this.#drain('verified', TAKEN_AT_ONCE)
+  }
+
+  /** The same for payments that nobody has verified yet, apart from the others, which never wait for them. */
+  runUnverified(): Promise<number> {
+    return this.#drain('unverified', UNVERIFIED_AT_ONCE)
+  }
+
+  async #drain(queue: PaymentQueue, limit: number): Promise<number> {
     const { payments, clock } = this.#deps
     let taken = 0
     for (;;) {
       const now = clock.now()
-      const due = await payments.takeDue({ now, lease: leaseEnd(now), limit: TAKEN_AT_ONCE })
+      const due = await payments.takeDue(queue, { now, lease: leaseEnd(now), limit })
       await Promise.all(due.map((payment) => this.#goOn(payment)))
       taken += due.length
-      if (due.length < TAKEN_AT_ONCE) return taken
+      if (due.length < limit) return taken
     }
   }
 
   /** Takes up every payment that is not ended, now, whoever works on it: for an operator, and for the start of the only process. */
   async runAll(): Promise<number> {
     await this.#deps.payments.hasten(this.#deps.clock.now())
-    return this.run()
+    const [taken, unverified] = await Promise.all([this.run(), this.runUnverified()])
+    return taken + unverified
   }
 
   /** Counts what is unresolved, and alarms once when something has been for too long. */
@@ -81,6 +94,12 @@ export class PaymentReconciler {
   async #goOn(payment: Payment): Promise<void> {
     const { payments, machine, clock } = this.#deps
     const ended = await machine.run(payment).ended
-    await payments.putOff(payment.id, nextLook(ended, clock.now()))
+    const now = clock.now()
+    if (ended.state === 'received' && ended.looks >= UNVERIFIED_CHECKS_MAX) {
+      // Nothing was sent for it. Its payer may bring it again.
+      await payments.step(ended, { to: 'refused', reason: NOT_VERIFIED }, { now, lookAt: null })
+      return
+    }
+    await payments.putOff(ended, nextLook(ended, now))
   }
 }

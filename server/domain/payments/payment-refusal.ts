@@ -1,6 +1,30 @@
-import type { DomainError } from '../errors.ts'
+import { DomainError } from '../errors.ts'
 import type { Payment } from './payment.ts'
 import { paymentError } from './payment-errors.ts'
+
+/** Reasons that lie with this service: nothing was sent, and the same payment passes later. */
+export const FEE_BUDGET_SPENT = 'fee_budget_spent'
+export const NETWORK_FEES_TOO_HIGH = 'network_fees_too_high'
+export const NOT_VERIFIED = 'not_verified'
+
+const LATER: ReadonlyMap<string, { message: string; retryAfterSeconds: number }> = new Map([
+  [
+    FEE_BUDGET_SPENT,
+    {
+      message:
+        "This service's budget for settlement fees is spent for today. Nothing was settled; send the same payment again after 00:00 UTC",
+      retryAfterSeconds: 3_600,
+    },
+  ],
+  [
+    NETWORK_FEES_TOO_HIGH,
+    {
+      message:
+        'The fees of the network are above what this service pays. Nothing was settled; send the same payment again later',
+      retryAfterSeconds: 300,
+    },
+  ],
+])
 
 /** Sentences for the reasons that a payer can do something about; the reason itself is in the answer's details. */
 const SENTENCES: readonly [pattern: RegExp, sentence: string][] = [
@@ -8,6 +32,7 @@ const SENTENCES: readonly [pattern: RegExp, sentence: string][] = [
     /insufficient_(balance|funds)/,
     'The wallet holds less USDC than it signed for; fund it and send the same payment again',
   ],
+  [/^not_verified$/, 'The node could not check the signature; send the same payment again later'],
   [/valid_before|expired/, 'The payment has expired; sign a new one'],
   [/valid_after/, 'The payment is not valid yet; send it again when it is'],
   [
@@ -26,6 +51,10 @@ export function refusalOf({ state, reason }: Payment): DomainError | undefined {
 }
 
 export function refusalFor(state: 'refused' | 'failed' | 'dead', reason: string): DomainError {
+  const later = LATER.get(reason)
+  if (later !== undefined) {
+    return new DomainError('unavailable', later.message, { retryAfterSeconds: later.retryAfterSeconds })
+  }
   const sentence = SENTENCES.find(([pattern]) => pattern.test(reason))?.[1]
   if (state === 'refused') {
     return paymentError('payment_refused', `Nothing was charged. ${sentence ?? 'The chain would refuse it'}`, reason)

@@ -3,8 +3,8 @@ import type { Database } from '../../db/schema.ts'
 import type { PaymentRow } from '../../db/tables/payments-table.ts'
 import type { WalletAddress } from '../wallets/wallet-address.ts'
 import { accountIdOf } from '../wallets/wallet-account-id.ts'
+import { NANO_USD_PER_ATOMIC } from './payment-amount.ts'
 import { type Payment, type PaymentState, type PaymentStep, UNRESOLVED_STATES } from './payment.ts'
-import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
 import { toPayment, toRow } from './payment-row.ts'
 
 /** Which states a step may start from; a row that went on meanwhile is left as it is. */
@@ -12,7 +12,7 @@ const STARTS: Record<PaymentStep['to'], readonly PaymentState[]> = {
   verified: ['received'],
   settling: ['verified', 'settling'],
   settled: ['received', 'verified', 'settling', 'refused', 'failed'],
-  refused: ['received'],
+  refused: ['received', 'verified'],
   failed: ['settling'],
   dead: ['received', 'verified', 'settling', 'refused', 'failed'],
 }
@@ -30,6 +30,12 @@ export interface StateCount {
   amountAtomic: bigint
   oldestAt: Date
 }
+
+/** The very payment that a run works on: its row may meanwhile be another form of it, signed otherwise. */
+export type PaymentRef = Pick<Payment, 'id' | 'digest'>
+
+/** Which payments the reconciler takes: those that nobody has verified yet wait apart from all others. */
+export type PaymentQueue = 'verified' | 'unverified'
 
 export class PaymentRepository {
   readonly #db: Kysely<Database>
@@ -62,8 +68,15 @@ export class PaymentRepository {
   }
 
   async get(paymentId: string): Promise<Payment> {
+    const found = await this.findById(paymentId)
+    if (found === undefined) throw new Error(`there is no payment ${paymentId}`)
+    return found
+  }
+
+  async findById(paymentId: string): Promise<Payment | undefined> {
     const query = this.#db.selectFrom('payments').selectAll().where('payment_id', '=', paymentId)
-    return toPayment(await query.executeTakeFirstOrThrow())
+    const row = await query.executeTakeFirst()
+    return row === undefined ? undefined : toPayment(row)
   }
 
   /** Makes the claim's row; undefined when it, or the payer's idempotency key, stands already. */
@@ -83,25 +96,30 @@ export class PaymentRepository {
    */
   async claimAgain(before: Payment, payment: Payment, times: StepTimes): Promise<Payment | undefined> {
     const { payment_id: _, received_at: __, ...row } = toRow(payment, times)
-    return this.#update(before.id, ['refused', 'failed'], row)
+    return this.#update(before, ['refused', 'failed'], row)
   }
 
   /** One step of the machine; undefined when the payment is no longer where the step starts. */
-  async step(paymentId: string, step: PaymentStep, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
-    return this.#update(paymentId, STARTS[step.to], {
+  async step(payment: PaymentRef, step: PaymentStep, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
+    return this.#update(payment, STARTS[step.to], {
       state: step.to,
       updated_at: now,
       look_at: lookAt,
       ...('reason' in step ? { reason: step.reason } : {}),
       ...('transfer' in step
-        ? { transaction_id: step.transfer.transactionId, transfer_index: step.transfer.transferIndex, reason: null }
+        ? {
+            transaction_id: step.transfer.transactionId,
+            transfer_index: step.transfer.transferIndex,
+            transfer_atomic: step.transfer.amountAtomic,
+            reason: null,
+          }
         : {}),
     })
   }
 
   /** Keeps a transaction that is about to be sent, or was just sent; undefined when the payment went on meanwhile. */
-  async announce(paymentId: string, transactionId: string, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
-    return this.#update(paymentId, ['settling'], {
+  async announce(payment: PaymentRef, transactionId: string, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
+    return this.#update(payment, ['settling'], {
       transaction_id: transactionId,
       told_transaction_ids: sql<
         string[]
@@ -112,17 +130,23 @@ export class PaymentRepository {
   }
 
   /** The credit and the state change in one statement: a settled payment is credited once, whoever tries. */
-  async credit(paymentId: string, { transferId, now }: { transferId: string; now: Date }): Promise<Payment> {
-    const ownId = accountIdOf((await this.get(paymentId)).signed.payer)
-    const { rows } = await sql<PaymentRow>`select * from credit_payment(${paymentId}::uuid, ${ownId}::uuid,
+  async credit(
+    { id, digest, signed }: Payment,
+    { transferId, now }: { transferId: string; now: Date },
+  ): Promise<Payment> {
+    const ownId = accountIdOf(signed.payer)
+    const { rows } = await sql<PaymentRow>`select * from credit_payment(${id}::uuid, ${digest}, ${ownId}::uuid,
       ${NANO_USD_PER_ATOMIC.toString()}::bigint, ${now}, ${transferId}::uuid)`.execute(this.#db)
     const [row] = rows
-    if (row === undefined) throw new Error('a payment that is credited is stored')
+    if (row === undefined) throw new Error('the payment was replaced by another form of it')
     return toPayment(row)
   }
 
   /** Takes payments whose time has come, for `lease` ahead, so that no other process takes them too. */
-  async takeDue({ now, lease, limit }: { now: Date; lease: Date; limit: number }): Promise<Payment[]> {
+  async takeDue(
+    queue: PaymentQueue,
+    { now, lease, limit }: { now: Date; lease: Date; limit: number },
+  ): Promise<Payment[]> {
     const rows = await this.#db
       .updateTable('payments')
       .set(({ eb }) => ({ look_at: lease, looks: eb('looks', '+', 1) }))
@@ -131,6 +155,9 @@ export class PaymentRepository {
           .selectFrom('payments')
           .select('payment_id')
           .where('look_at', '<=', now)
+          .where('state', queue === 'unverified' ? '=' : '<>', 'received')
+          // A payment that a process left behind goes before those that were checked in vain.
+          .$if(queue === 'unverified', (due) => due.orderBy('looks'))
           .orderBy('look_at')
           .limit(limit)
           .forUpdate()
@@ -161,11 +188,12 @@ export class PaymentRepository {
     return Number(result.numUpdatedRows)
   }
 
-  async putOff(paymentId: string, lookAt: Date | null): Promise<void> {
+  async putOff(payment: PaymentRef, lookAt: Date | null): Promise<void> {
     await this.#db
       .updateTable('payments')
       .set({ look_at: lookAt })
-      .where('payment_id', '=', paymentId)
+      .where('payment_id', '=', payment.id)
+      .where('digest', '=', payment.digest)
       .where('look_at', 'is not', null)
       .execute()
   }
@@ -180,12 +208,12 @@ export class PaymentRepository {
       .execute()
   }
 
-  /** After their time idempotency keys may be used anew. */
+  /** After their time idempotency keys may be used anew, and nobody needs to know the client any more. */
   async releaseKeys(before: Date): Promise<void> {
     await this.#db
       .updateTable('payments')
-      .set({ idempotency_key: null })
-      .where('idempotency_key', 'is not', null)
+      .set({ idempotency_key: null, client_network: null })
+      .where((eb) => eb.or([eb('idempotency_key', 'is not', null), eb('client_network', 'is not', null)]))
       .where('received_at', '<', before)
       .execute()
   }
@@ -225,10 +253,12 @@ export class PaymentRepository {
   /** Payments received up to `receivedBefore`, newest first. */
   async list(filter: {
     states: readonly PaymentState[]
+    disappeared: boolean
     limit: number
     before: { receivedAt: Date; id: string } | null
   }): Promise<Payment[]> {
     let query = this.#db.selectFrom('payments').selectAll().where('state', 'in', filter.states)
+    if (filter.disappeared) query = query.where('disappeared_at', 'is not', null)
     if (filter.before !== null) {
       const { receivedAt, id } = filter.before
       query = query.where(sql<boolean>`(received_at, payment_id) < (${receivedAt}, ${id}::uuid)`)
@@ -238,14 +268,15 @@ export class PaymentRepository {
   }
 
   async #update(
-    paymentId: string,
+    payment: PaymentRef,
     from: readonly PaymentState[],
     values: UpdateObject<Database, 'payments'>,
   ): Promise<Payment | undefined> {
     const row = await this.#db
       .updateTable('payments')
       .set(values)
-      .where('payment_id', '=', paymentId)
+      .where('payment_id', '=', payment.id)
+      .where('digest', '=', payment.digest)
       .where('state', 'in', from)
       .returningAll()
       .executeTakeFirst()

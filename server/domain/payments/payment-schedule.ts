@@ -8,6 +8,12 @@ const WATCH_MS_MAX = 86_400_000
 const WATCH_DAYS_MAX = 30
 const RETRY_MS = 5_000
 const RETRY_MS_MAX = 60_000
+/** Then nobody checks again whether the payer signed: about seven minutes after it came. */
+export const UNVERIFIED_CHECKS_MAX = 8
+const RECHECK_MS = 60_000
+const RECHECK_MS_MAX = 3_600_000
+/** After the last one a node that does not respond cannot keep a payment in the queue. */
+const RECHECKS_MAX = 40
 
 /** Until when a payment belongs to the run that works on it. */
 export function leaseEnd(now: Date): Date {
@@ -29,4 +35,10 @@ export function watchAt({ signed, receivedAt }: Payment, now: Date): Date | null
 export function nextLook(payment: Payment, now: Date): Date | null {
   if (!isUnresolved(payment.state)) return watchAt(payment, now)
   return new Date(now.getTime() + Math.min(RETRY_MS * 2 ** payment.looks, RETRY_MS_MAX))
+}
+
+/** When to see whether the chain still shows a credited transfer: after a minute, then ever more seldom. */
+export function nextRecheck({ rechecks }: Payment, now: Date): Date | null {
+  if (rechecks >= RECHECKS_MAX) return null
+  return new Date(now.getTime() + Math.min(RECHECK_MS * 2 ** Math.max(0, rechecks - 1), RECHECK_MS_MAX))
 }

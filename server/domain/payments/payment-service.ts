@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
 import type { AddressLimit } from '../rate-limits/address-limit.ts'
+import { networkOf } from '../rate-limits/network-of.ts'
 import type { WalletAddress } from '../wallets/wallet-address.ts'
 import { isUnresolved, type Payment } from './payment.ts'
 import { checkAmount } from './payment-amount.ts'
@@ -15,6 +16,7 @@ import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
 import { refusalFor, refusalOf } from './payment-refusal.ts'
 import type { PaymentRepository } from './payment-repository.ts'
 import { leaseEnd } from './payment-schedule.ts'
+import type { SettlementFailures } from './settlement-failures.ts'
 
 /** How often a payment that another process works on is read while its repeat waits. */
 const POLL_MS = 250
@@ -46,6 +48,7 @@ export interface PaymentServiceDependencies {
   machine: PaymentMachine
   /** New payments of one network address: each may cost the platform's fees on a chain. Repeats do not count. */
   limit: Pick<AddressLimit, 'admit'>
+  failures: Pick<SettlementFailures, 'assertFew'>
   clock: Clock
   ids: IdSource
   wait: (milliseconds: number) => Promise<void>
@@ -156,7 +159,7 @@ export class PaymentService {
 
   /** The row of a payment: made now, taken up again after a refusal, or as another request left it. */
   async #claim(claim: Claim): Promise<Claimed> {
-    const { payments, machine, limit, clock, ids } = this.#deps
+    const { payments, machine, limit, failures, clock, ids } = this.#deps
     let signed = false
     for (;;) {
       const standing = await this.#find(claim)
@@ -167,6 +170,7 @@ export class PaymentService {
       if (standing !== undefined && !isOpenAgain(standing)) return { payment: standing }
       if (standing !== undefined && machine.running.has(standing.id)) return { payment: standing }
       await limit.admit(claim.address)
+      await failures.assertFew(claim.signed.payer, claim.address)
       const now = clock.now()
       const fresh = newPayment(claim, { id: ids.uuid(), receivedAt: now })
       const times = { now, lookAt: leaseEnd(now) }
@@ -242,13 +246,14 @@ function asksForAnother({ signed, digest }: Claim, standing: Payment): boolean {
 }
 
 function toResult(payment: Payment): PaymentResult {
-  const { signed, transactionId, balanceAfterNanoUsd } = payment
-  if (payment.state === 'credited' && balanceAfterNanoUsd !== null && transactionId !== null) {
+  const { signed, transactionId, transferAtomic, balanceAfterNanoUsd } = payment
+  const isCredited = payment.state === 'credited' && balanceAfterNanoUsd !== null
+  if (isCredited && transactionId !== null && transferAtomic !== null) {
     return {
       kind: 'credited',
       paymentId: payment.id,
       wallet: signed.payer,
-      amountNanoUsd: signed.amountAtomic * NANO_USD_PER_ATOMIC,
+      amountNanoUsd: transferAtomic * NANO_USD_PER_ATOMIC,
       balanceNanoUsd: balanceAfterNanoUsd,
       network: signed.network,
       transactionId,
@@ -259,7 +264,10 @@ function toResult(payment: Payment): PaymentResult {
   return { kind: 'pending', transactionId, retryAfterSeconds: RETRY_AFTER_SECONDS }
 }
 
-function newPayment({ signed, digest, idempotencyKey }: Claim, made: { id: string; receivedAt: Date }): Payment {
+function newPayment(
+  { signed, digest, idempotencyKey, address }: Claim,
+  made: { id: string; receivedAt: Date },
+): Payment {
   return {
     ...made,
     signed,
@@ -269,10 +277,16 @@ function newPayment({ signed, digest, idempotencyKey }: Claim, made: { id: strin
     transactionId: null,
     toldTransactionIds: [],
     transferIndex: null,
+    transferAtomic: null,
     reason: null,
     accountId: null,
     balanceAfterNanoUsd: null,
     looks: 0,
+    clientNetwork: networkOf(address),
+    disappearedAt: null,
+    rechecks: 0,
+    missingChecks: 0,
+    correctedNanoUsd: null,
   }
 }
 

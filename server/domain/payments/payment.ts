@@ -31,6 +31,8 @@ export interface Payment {
   /** All that were told, oldest first; a block may take each of them, but only one. */
   toldTransactionIds: readonly string[]
   transferIndex: number | null
+  /** The amount that the chain moved, which is credited; present from `settled` on. */
+  transferAtomic: bigint | null
   /** Why it was refused, failed or died, in the words of the chain or the facilitator. */
   reason: string | null
   /** Set with the credit. */
@@ -40,6 +42,14 @@ export interface Payment {
   idempotencyKey: string | null
   receivedAt: Date
   looks: number
+  /** Network of the client that sent it, for 24 hours. */
+  clientNetwork: string | null
+  /** Since when the chain does not show the credited transfer any more. */
+  disappearedAt: Date | null
+  rechecks: number
+  missingChecks: number
+  /** What an operator took back of the credit; null: it was not corrected. */
+  correctedNanoUsd: bigint | null
 }
 
 /** A change that a payment's state goes through, with what it brings. */

@@ -68,6 +68,8 @@ export const LimitTable = z
     wallet: z
       .strictObject({
         topUpsPerMinutePerIp: z.int().positive().default(60),
+        failedSettlementsPerHour: z.int().positive().default(5),
+        failedSettlementsPerHourPerIp: z.int().positive().default(20),
         balanceReadsPerMinute: z.int().positive().default(30),
         transactionReadsPerMinute: z.int().positive().default(20),
         web3KeyCallsPerMinutePerIp: z.int().positive().default(40),

@@ -63,7 +63,7 @@ export class Web3KeyService {
     }
     await limit.admit(request.address)
     const token = await tokens.read(input.token)
-    await this.#assertSigned(wallet, input)
+    await this.#assertSigned(wallet, input, request.address)
     const caller = await accounts.callerOf(wallet)
     assertMayManage(wallet, caller.accountId, input.key)
     await this.#assertStaked(wallet, caller.accountId)
@@ -73,12 +73,16 @@ export class Web3KeyService {
     return apiKeys.create(context, input.key)
   }
 
-  async #assertSigned({ address }: WalletAddress, { signature, token }: Web3KeyInput): Promise<void> {
+  async #assertSigned(
+    { address }: WalletAddress,
+    { signature, token }: Web3KeyInput,
+    clientAddress: string,
+  ): Promise<void> {
     if (!ANY_SIGNATURE.test(signature)) {
       const reason = 'Could not verify wallet signature: it must be hexadecimal, with 0x in front'
       throw invalidField('signature', reason)
     }
-    const signed = { address, text: token, signature }
+    const signed = { address, text: token, signature, clientAddress }
     if (await isSignedByWallet(signed, this.#deps.contractWallets)) return
     throw invalidField(
       'signature',

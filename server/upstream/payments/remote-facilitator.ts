@@ -1,16 +1,34 @@
-import { HTTPFacilitatorClient } from '@x402/core/http'
-import { type SettleResponse, SettleError, VerifyError } from '@x402/core/types'
+import { z } from 'zod'
 import type { PaymentVerdict, PaymentWire, SettleOutcome } from '../../domain/payments/payment-network.ts'
+import { requestJson } from '../chain/bounded-request.ts'
 
 /** A settlement may wait for the chain; what takes longer is left to the look-up by our own node. */
-const TIMEOUT_MS = 30_000
+const SETTLE_TIMEOUT_MS = 30_000
+/** For a whole verification. */
+const VERIFY_TIMEOUT_MS = 10_000
 /** Offers wait for what the facilitator says of itself. */
 const TERMS_TIMEOUT_MS = 5_000
 const REASON_CHARACTERS_MAX = 100
 const TRANSACTION_ID = /^[0-9A-Za-z]{1,100}$/
 
-type Wire = Parameters<HTTPFacilitatorClient['settle']>[0]
-type Requirements = Parameters<HTTPFacilitatorClient['settle']>[1]
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? undefined)
+const Supported = z.object({
+  kinds: z.array(
+    z.object({
+      x402Version: z.number(),
+      scheme: z.string(),
+      network: z.string(),
+      extra: z.record(z.string(), z.unknown()).nullish(),
+    }),
+  ),
+})
+/** A facilitator may send a rejection with any status. */
+const Verification = z.object({ isValid: z.boolean(), invalidReason: text })
+const Settlement = z.object({ success: z.boolean(), errorReason: text, transaction: z.string().default('') })
+type Settlement = z.output<typeof Settlement>
 
 export interface RemoteSettlement {
   outcome: SettleOutcome
@@ -18,22 +36,22 @@ export interface RemoteSettlement {
   transactionId: string | null
 }
 
-/** A facilitator behind a URL. It is asked and never believed: only our own node says that a payment is on the chain. */
+/** A facilitator behind a URL. Its responses are never trusted: only our own node shows that a payment is on the chain. */
 export class RemoteFacilitator {
-  readonly #client: HTTPFacilitatorClient
-  readonly #terms: HTTPFacilitatorClient
+  readonly #url: string
   readonly #network: string
 
   constructor(url: string, network: string) {
-    this.#client = new HTTPFacilitatorClient({ url, timeoutMs: TIMEOUT_MS })
-    this.#terms = new HTTPFacilitatorClient({ url, timeoutMs: TERMS_TIMEOUT_MS })
+    this.#url = url.replace(/\/+$/, '')
     this.#network = network
   }
 
   /** The facilitator's `extra` for scheme `exact` on this network. Fails when it does not serve it. */
   async extra(): Promise<Record<string, unknown>> {
-    const { kinds } = await this.#terms.getSupported()
-    const kind = kinds.find(({ x402Version, scheme, network }) => {
+    const answer = await requestJson(`${this.#url}/supported`, { method: 'GET', deadlineMs: TERMS_TIMEOUT_MS })
+    const supported = Supported.safeParse(answer.value)
+    if (!supported.success) throw new Error(`the facilitator answered supported with status ${answer.status}`)
+    const kind = supported.data.kinds.find(({ x402Version, scheme, network }) => {
       return x402Version === 2 && scheme === 'exact' && network === this.#network
     })
     if (kind === undefined) throw new Error(`the facilitator does not settle scheme exact on ${this.#network}`)
@@ -41,26 +59,25 @@ export class RemoteFacilitator {
   }
 
   async verify(wire: PaymentWire): Promise<PaymentVerdict> {
-    try {
-      const { isValid, invalidReason } = await this.#client.verify(...stockForm(wire))
-      return isValid ? { valid: true } : refusal(invalidReason)
-    } catch (error) {
-      if (error instanceof VerifyError) return refusal(error.invalidReason)
-      throw error
-    }
+    const { isValid, invalidReason } = await this.#post('verify', wire, Verification, VERIFY_TIMEOUT_MS)
+    return isValid ? { valid: true } : refusal(invalidReason)
   }
 
   /** Never throws: whatever is not a plain answer leaves the outcome unknown. */
   async settle(wire: PaymentWire): Promise<RemoteSettlement> {
     try {
-      return settlement(await this.#client.settle(...stockForm(wire)))
-    } catch (error) {
-      if (error instanceof SettleError) {
-        const { errorReason, transaction } = error
-        return settlement({ success: false, ...(errorReason === undefined ? {} : { errorReason }), transaction })
-      }
+      return settlement(await this.#post('settle', wire, Settlement, SETTLE_TIMEOUT_MS))
+    } catch {
       return { outcome: { kind: 'unknown', reason: 'no_answer' }, transactionId: null }
     }
+  }
+
+  async #post<Result>(path: string, wire: PaymentWire, shape: z.ZodType<Result>, deadlineMs: number): Promise<Result> {
+    const body = { x402Version: wire.x402Version, paymentPayload: wire, paymentRequirements: wire.accepted }
+    const { status, value } = await requestJson(`${this.#url}/${path}`, { method: 'POST', body, deadlineMs })
+    const read = shape.safeParse(value)
+    if (!read.success) throw new Error(`the facilitator answered ${path} with status ${status} in an unknown form`)
+    return read.data
   }
 }
 
@@ -75,17 +92,9 @@ function code(reason: string): string {
 }
 
 /** Only a refusal of the payment itself (`invalid_…`, and no transaction named) says that nothing was sent. */
-function settlement({
-  success,
-  errorReason = 'settlement_failed',
-  transaction,
-}: Pick<SettleResponse, 'success' | 'errorReason' | 'transaction'>): RemoteSettlement {
+function settlement({ success, errorReason = 'settlement_failed', transaction }: Settlement): RemoteSettlement {
   const transactionId = TRANSACTION_ID.test(transaction) ? transaction : null
   if (success && transactionId !== null) return { outcome: { kind: 'settled', transactionId }, transactionId }
   const refused = !success && transaction === '' && errorReason.startsWith('invalid_')
   return { outcome: { kind: refused ? 'failed' : 'unknown', reason: code(errorReason) }, transactionId }
-}
-
-function stockForm(wire: PaymentWire): [Wire, Requirements] {
-  return [wire as Wire, wire.accepted as Requirements]
 }

@@ -1,7 +1,10 @@
-import type { PublicClient } from 'viem'
 import type { StakingChain } from '../../domain/wallets/stakes/staking-chain.ts'
+import type { EvmClient } from '../chain/evm-client.ts'
 
-const TIMEOUT_MS = 10_000
+/** For one stake. */
+const STAKE_DEADLINE_MS = 10_000
+/** For the stakes of a day, whose first block is searched for. */
+const DAY_DEADLINE_MS = 60_000
 const NANO_DECIMALS = 9
 /** Multicall3, which stands at one address on every chain. */
 const MULTICALL_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -25,7 +28,7 @@ export interface StakingSettings {
 /** Reads the contract through one node of Base; its library is loaded by the first reading. */
 export class BaseStakingChain implements StakingChain {
   readonly #settings: StakingSettings
-  #client: Promise<PublicClient> | undefined
+  #connection: ReturnType<typeof connect> | undefined
   #start: { day: string; block: bigint } | undefined
 
   constructor(settings: StakingSettings) {
@@ -33,20 +36,20 @@ export class BaseStakingChain implements StakingChain {
   }
 
   async stakesAtStartOf(day: string, addresses: readonly string[]): Promise<bigint[]> {
-    const client = await this.#open()
+    const client = await this.#open(DAY_DEADLINE_MS)
     const stakes = await client.multicall({
       contracts: addresses.map((address) => ({ ...this.#balanceOf(address) })),
       // One that fails must fail all: a node that is down would look like wallets without stake.
       allowFailure: false,
       batchSize: 0,
       multicallAddress: MULTICALL_ADDRESS,
-      blockNumber: await this.#blockAtStartOf(day),
+      blockNumber: await this.#blockAtStartOf(day, client),
     })
     return stakes.map((stake) => this.#toNano(stake))
   }
 
   async stakeNow(address: string): Promise<bigint> {
-    const client = await this.#open()
+    const client = await this.#open(STAKE_DEADLINE_MS)
     return this.#toNano(await client.readContract(this.#balanceOf(address)))
   }
 
@@ -61,9 +64,8 @@ export class BaseStakingChain implements StakingChain {
   }
 
   /** The newest block of the moment at which the day began. */
-  async #blockAtStartOf(day: string): Promise<bigint> {
+  async #blockAtStartOf(day: string, client: EvmClient): Promise<bigint> {
     if (this.#start?.day === day) return this.#start.block
-    const client = await this.#open()
     const startSeconds = BigInt(Date.parse(`${day}T00:00:00Z`) / 1_000)
     const head = await client.getBlock()
     if (head.timestamp <= startSeconds) throw new Error(`the node of the staking contract has no block of ${day} yet`)
@@ -83,15 +85,17 @@ export class BaseStakingChain implements StakingChain {
     return before
   }
 
-  #open(): Promise<PublicClient> {
-    this.#client ??= import('viem').then(({ createPublicClient, http }) =>
-      createPublicClient({
-        transport: http(this.#settings.rpcUrl, { timeout: TIMEOUT_MS, retryCount: 1 }),
-        cacheTime: 0,
-      }),
-    )
-    return this.#client
+  /** A client for one reading, which ends with its deadline. */
+  async #open(deadlineMs: number): Promise<EvmClient> {
+    this.#connection ??= connect(this.#settings.rpcUrl)
+    const { client, createScopedClient } = await this.#connection
+    return createScopedClient(client, AbortSignal.timeout(deadlineMs))
   }
+}
+
+async function connect(rpcUrl: string) {
+  const { createEvmClient, createScopedClient } = await import('../chain/evm-client.ts')
+  return { client: createEvmClient(rpcUrl), createScopedClient }
 }
 
 function toHex(text: string): `0x${string}` {

@@ -1,41 +1,40 @@
-import type { ContractWalletVerifier } from '../../domain/wallets/sign-in/evm-signature.ts'
+import type { ContractWalletVerifier, WalletSignature } from '../../domain/wallets/sign-in/evm-signature.ts'
 import { DomainError } from '../../domain/errors.ts'
+import { networkOf } from '../../domain/rate-limits/network-of.ts'
+import { VerificationSlots } from './verification-slots.ts'
 
-const TIMEOUT_MS = 5_000
-const CALLS_MAX = 32
+/** For a whole verification, however many calls it takes. */
+const DEADLINE_MS = 10_000
+const SLOTS = { perWallet: 2, perClient: 8, total: 512 }
 
 /** Asks a node of Base by one `eth_call`: EIP-1271 for contract wallets, ERC-6492 for those not deployed yet. */
 export function createContractWalletVerifier(rpcUrl: string): ContractWalletVerifier {
-  let calls = 0
+  const slots = new VerificationSlots(SLOTS)
   return {
     async isValid(signed) {
-      if (calls >= CALLS_MAX) throw unavailable()
-      calls++
-      try {
-        return await ask(rpcUrl, signed)
-      } catch (cause) {
-        throw unavailable(cause)
-      } finally {
-        calls--
-      }
+      const share = { wallet: signed.address, client: networkOf(signed.clientAddress) }
+      const verdict = await slots
+        .run(share, () => ask(rpcUrl, signed))
+        .catch((cause: unknown) => {
+          throw unavailable('Contract wallets cannot be checked at the moment; sign again shortly', cause)
+        })
+      if (verdict !== undefined) return verdict
+      throw unavailable('Too many signatures of contract wallets are being checked for you; sign again shortly')
     },
   }
 }
 
-async function ask(rpcUrl: string, { address, text, signature }: { address: string; text: string; signature: string }) {
-  const [{ createPublicClient, custom, http }, { base }] = await Promise.all([import('viem'), import('viem/chains')])
-  const node = http(rpcUrl, { timeout: TIMEOUT_MS, retryCount: 0 })({ chain: base })
+async function ask(rpcUrl: string, { address, text, signature }: WalletSignature): Promise<boolean> {
+  const [{ createEvmClient, createScopedClient }, { base }] = await Promise.all([
+    import('../chain/evm-client.ts'),
+    import('viem/chains'),
+  ])
   let failure: unknown
   // viem takes every failed call for a wrong signature; only what the contract itself refused is one.
-  const request = async (call: Parameters<typeof node.request>[0]): Promise<unknown> => {
-    try {
-      return await node.request(call)
-    } catch (error) {
-      if (!isRevert(error)) failure = error
-      throw error
-    }
-  }
-  const client = createPublicClient({ chain: base, transport: custom({ request }, { retryCount: 0 }) })
+  const node = createEvmClient(rpcUrl, { chain: base, retryCount: 0 })
+  const client = createScopedClient(node, AbortSignal.timeout(DEADLINE_MS), (error) => {
+    if (!isRevert(error)) failure = error
+  })
   const [chainId, valid] = await Promise.all([
     client.getChainId(),
     client.verifyMessage({ address: toHex(address), message: text, signature: toHex(signature) }),
@@ -54,9 +53,6 @@ function toHex(text: string): `0x${string}` {
   return `0x${text.slice(2)}`
 }
 
-function unavailable(cause?: unknown): DomainError {
-  return new DomainError('unavailable', 'Contract wallets cannot be checked at the moment; sign again shortly', {
-    retryAfterSeconds: 1,
-    cause,
-  })
+function unavailable(message: string, cause?: unknown): DomainError {
+  return new DomainError('unavailable', message, { retryAfterSeconds: 1, cause })
 }

@@ -2,7 +2,15 @@ import { signInRefused } from './sign-in-error.ts'
 
 /** Asks contract wallets on Base (EIP-1271), deployed or not yet (ERC-6492). Throws when the node does not answer. */
 export interface ContractWalletVerifier {
-  isValid(signed: { address: string; text: string; signature: string }): Promise<boolean>
+  isValid(signed: WalletSignature): Promise<boolean>
+}
+
+export interface WalletSignature {
+  address: string
+  text: string
+  signature: string
+  /** Network address of the client that sent it, which bounds how many checks it may cause at the same time. */
+  clientAddress: string
 }
 
 /** Of a key: 65 bytes, or 64 where the recovery bit is folded into s (EIP-2098). */
@@ -27,7 +35,7 @@ export async function checksummed(address: string): Promise<string> {
 
 /** Fails with `sign_in_refused` unless the text is EIP-4361 to the letter and the wallet at `address` signed it (EIP-191, EIP-1271, ERC-6492). */
 export async function verifyEvmSignature(
-  signed: { address: string; text: string; signature: string },
+  signed: WalletSignature,
   contractWallets: ContractWalletVerifier | null,
 ): Promise<void> {
   if (!ANY_SIGNATURE.test(signed.signature)) {
@@ -40,7 +48,7 @@ export async function verifyEvmSignature(
 
 /** Whether the wallet at `address` signed a text of any kind (EIP-191, EIP-1271, ERC-6492). */
 export async function isSignedByWallet(
-  signed: { address: string; text: string; signature: string },
+  signed: WalletSignature,
   contractWallets: ContractWalletVerifier | null,
 ): Promise<boolean> {
   if (!ANY_SIGNATURE.test(signed.signature)) return false

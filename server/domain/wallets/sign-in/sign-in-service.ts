@@ -141,7 +141,7 @@ export class SignInService {
     // Signatures are dear to check: an address that was blocked for wrong ones gets no further ones checked.
     if (!this.#familiar.has(familiarity(wallet, remoteAddress)))
       this.#deps.abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
-    const signed = { address: wallet.address, text, signature }
+    const signed = { address: wallet.address, text, signature, clientAddress: remoteAddress }
     if (wallet.chain === 'solana') verifySolanaSignature(signed)
     else await verifyEvmSignature(signed, this.#deps.contractWallets)
   }

@@ -1,9 +1,12 @@
 import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
 import type { PaymentNetwork } from '../../../domain/payments/payment-network.ts'
+import type { ConfirmationStep } from './confirmations.ts'
 import { EvmNetwork } from './evm-network.ts'
 
 const BASE_CHAIN_ID = 8_453
+const WEI_PER_GWEI = 1_000_000_000
+const GWEI_PER_ETH = 1_000_000_000
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const ZERO_ADDRESS = /^0x0{40}$/
 const PRIVATE_KEY = /^(?:0x)?[0-9a-fA-F]{64}$/
@@ -15,7 +18,12 @@ export interface EvmPaymentSettings {
   asset: string
   tokenName: string
   tokenVersion: string
-  confirmations: number
+  confirmations: number | readonly ConfirmationStep[]
+  finalityBlocks: number
+  maxValiditySeconds: number
+  maxGas: number
+  maxFeePerGasGwei: number
+  dailyFeeEth: number
   eip6492Factories: readonly string[]
   facilitator: { kind: 'local'; privateKey: string } | { kind: 'remote'; url: string }
 }
@@ -25,7 +33,7 @@ export async function createEvmPayments(
   settings: EvmPaymentSettings,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<PaymentNetwork> {
-  const { facilitator, payTo, asset, ...others } = settings
+  const { facilitator, payTo, asset, maxGas, maxFeePerGasGwei, dailyFeeEth, ...others } = settings
   for (const [name, value] of Object.entries({ payTo, asset })) {
     if (!ADDRESS.test(value)) {
       throw new Error(`x402.base.${name}: ${value} is not an address; write 0x and 40 hexadecimal digits`)
@@ -38,6 +46,9 @@ export async function createEvmPayments(
     payTo,
     asset,
     chainId: BASE_CHAIN_ID,
+    maxGas: BigInt(maxGas),
+    maxFeePerGasWei: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)),
+    dailyFeeWei: BigInt(Math.round(dailyFeeEth * GWEI_PER_ETH)) * BigInt(WEI_PER_GWEI),
     privateKey,
     facilitatorUrl: facilitator.kind === 'remote' ? facilitator.url : null,
     clock,

@@ -1,13 +1,10 @@
 import {
   type Address,
   type Block,
-  createPublicClient,
   type Hash,
-  http,
   type Log,
   parseAbi,
   parseEventLogs,
-  type PublicClient,
   type TransactionReceipt,
   TransactionNotFoundError,
   TransactionReceiptNotFoundError,
@@ -15,13 +12,16 @@ import {
 import type {
   ChainOutcome,
   ChainTransfer,
+  CreditedTransfer,
   LookUpHints,
   SignedPayment,
+  TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
 import { EXPIRY_MARGIN_MS } from '../../../domain/payments/payment-schedule.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
+import { type ConfirmationStep, confirmationsFor } from './confirmations.ts'
 import { payloadOf } from './evm-payment.ts'
 
-const NODE_TIMEOUT_MS = 10_000
 /** Most nodes answer log queries over this many blocks. */
 const LOG_BLOCKS_MAX = 2_000n
 /** A node may show the state of a block before its logs; of one two minutes old it has both, and still the state. */
@@ -37,25 +37,21 @@ const TOKEN_ABI = parseAbi([
   'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
 ])
 
-export type EvmClient = PublicClient
-
-export function createEvmClient(url: string): EvmClient {
-  // A read a second old could miss the transfer that it is asked for.
-  return createPublicClient({
-    transport: http(url, { timeout: NODE_TIMEOUT_MS, retryCount: 1 }),
-    cacheTime: 0,
-    pollingInterval: 500,
-  })
+export interface EvmDepths {
+  /** Blocks that must hold a transfer before it is credited. */
+  confirmations: number | readonly ConfirmationStep[]
+  /** Blocks after which no reorganization undoes a transfer. */
+  finalityBlocks: number
 }
 
 /** What an EVM chain says about EIP-3009 payments, through our own node. */
 export class EvmChain {
   readonly #client: EvmClient
-  readonly #confirmations: bigint
+  readonly #depths: EvmDepths
 
-  constructor(client: EvmClient, confirmations: number) {
+  constructor(client: EvmClient, depths: EvmDepths) {
     this.#client = client
-    this.#confirmations = BigInt(confirmations)
+    this.#depths = depths
   }
 
   /** The transfer, whoever sent it; found by the payer's nonce, which the token marks in the transaction that uses it. */
@@ -67,12 +63,34 @@ export class EvmChain {
       const transfer = receipt === undefined ? undefined : findTransfer(receipt, payment)
       if (receipt !== undefined && transfer !== undefined) return this.#paid(receipt, transfer)
     }
+    const reverted = told.filter(({ receipt }) => receipt?.status === 'reverted').map(({ hash }) => hash)
+    const outcome = await this.#lookUpByNonce(payment, receivedAt, told)
+    return outcome.kind === 'paid' || reverted.length === 0 ? outcome : { ...outcome, failedTransactionIds: reverted }
+  }
+
+  async #lookUpByNonce(payment: SignedPayment, receivedAt: Date, told: readonly Told[]): Promise<ChainOutcome> {
     const head = await this.#client.getBlock({ blockTag: 'latest' })
     if (await this.#isUsed(payment, head.number)) return this.#findUse(payment, receivedAt, head)
     if (isOver(payment, head.timestamp)) return { kind: 'impossible', reason: 'authorization_expired' }
     const open = told.filter(({ receipt }) => receipt === undefined)
     const waiting = await Promise.all(open.map(({ hash }) => this.#waits(hash)))
     return { kind: 'pending', sent: waiting.includes(true) || (open.length > 0 && 'perhaps') }
+  }
+
+  /** Whether a credited transfer is still where it was, or anywhere. */
+  async recheck(
+    payment: SignedPayment,
+    { transactionId, transferIndex }: CreditedTransfer,
+    hints: LookUpHints,
+  ): Promise<TransferStanding> {
+    const [hash] = toHashes([transactionId])
+    const receipt = hash === undefined ? undefined : await this.#receipt(hash)
+    const transfer = receipt === undefined ? undefined : findTransfer(receipt, payment)
+    if (receipt !== undefined && transfer?.transferIndex === transferIndex) {
+      return { kind: (await this.#depthOf(receipt)) >= BigInt(this.#depths.finalityBlocks) ? 'final' : 'present' }
+    }
+    const outcome = await this.lookUp(payment, hints)
+    return outcome.kind === 'paid' ? { kind: 'moved', transfer: outcome.transfer } : { kind: 'missing' }
   }
 
   async #isUsed(payment: SignedPayment, blockNumber: bigint): Promise<boolean> {
@@ -87,10 +105,17 @@ export class EvmChain {
   }
 
   async #paid(receipt: TransactionReceipt, transfer: ChainTransfer): Promise<ChainOutcome> {
-    if (this.#confirmations <= 1n) return { kind: 'paid', transfer }
-    const head = await this.#client.getBlockNumber()
-    const confirmed = head - receipt.blockNumber + 1n >= this.#confirmations
+    const confirmed = await this.#isConfirmed(receipt, transfer.amountAtomic)
     return confirmed ? { kind: 'paid', transfer } : { kind: 'pending', sent: true }
+  }
+
+  async #isConfirmed(receipt: TransactionReceipt, amountAtomic: bigint): Promise<boolean> {
+    const required = confirmationsFor(this.#depths.confirmations, amountAtomic)
+    return required <= 1n || (await this.#depthOf(receipt)) >= required
+  }
+
+  async #depthOf({ blockNumber }: TransactionReceipt): Promise<bigint> {
+    return (await this.#client.getBlockNumber()) - blockNumber + 1n
   }
 
   /** Backwards from the newest block, in steps that nodes accept. */
@@ -124,9 +149,10 @@ export class EvmChain {
     const receipt = await this.#receipt(transactionHash)
     const transfer = receipt === undefined ? undefined : findTransfer(receipt, payment)
     if (receipt === undefined) return { kind: 'pending', sent: true }
-    // The payer signed another transfer under the same nonce: that one was used, this one never can be.
-    if (transfer === undefined) return { kind: 'impossible', reason: 'nonce_already_used_otherwise' }
-    return this.#paid(receipt, transfer)
+    if (transfer !== undefined) return this.#paid(receipt, transfer)
+    // The payer signed another transfer under the same nonce: once that one is confirmed, this one never can be used.
+    const confirmed = await this.#isConfirmed(receipt, payment.amountAtomic)
+    return confirmed ? { kind: 'impossible', reason: 'nonce_already_used_otherwise' } : { kind: 'pending', sent: true }
   }
 
   async #receipt(hash: Hash): Promise<TransactionReceipt | undefined> {
@@ -138,6 +164,12 @@ export class EvmChain {
     const found = this.#client.getTransaction({ hash })
     return (await absent(found, TransactionNotFoundError)) !== undefined
   }
+}
+
+/** A transaction that was submitted for a payment. */
+interface Told {
+  hash: Hash
+  receipt: TransactionReceipt | undefined
 }
 
 /** What a node may not have: undefined then. */

@@ -2,18 +2,26 @@ import { DomainError } from '../../../domain/errors.ts'
 import type { PaymentEnvelope } from '../../../domain/payments/payment-envelope.ts'
 import type {
   ChainOutcome,
+  CreditedTransfer,
+  FeeBudget,
   LookUpHints,
   PaymentNetwork,
   PaymentRequirement,
   PaymentVerdict,
+  ReserveFee,
   SettleOutcome,
   SignedPayment,
+  TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
 import type { RemoteFacilitator } from '../remote-facilitator.ts'
 import { readEvmClaimKey, readEvmPayment } from './evm-payment.ts'
 import type { EvmSettlement, EvmSettlementOptions } from './evm-settlement.ts'
 
 const MAX_TIMEOUT_SECONDS = 300
+/** For a whole verification, however many calls it takes. */
+const VERIFY_DEADLINE_MS = 10_000
+/** For a whole look-up, which may search the logs of a day. */
+const READ_DEADLINE_MS = 60_000
 
 export interface EvmNetworkOptions extends EvmSettlementOptions {
   payTo: string
@@ -22,6 +30,10 @@ export interface EvmNetworkOptions extends EvmSettlementOptions {
   tokenVersion: string
   /** Null: our own key settles. */
   facilitatorUrl: string | null
+  /** How far ahead a payment may expire. */
+  maxValiditySeconds: number
+  /** What settlements may cost in a UTC day. */
+  dailyFeeWei: bigint
 }
 
 interface Parts {
@@ -32,6 +44,7 @@ interface Parts {
 /** USDC by EIP-3009 on Base (x402 scheme `exact`). Its libraries are loaded when the first payment comes. */
 export class EvmNetwork implements PaymentNetwork {
   readonly network: string
+  readonly feeBudget: FeeBudget | null
   readonly #options: EvmNetworkOptions
   #parts: Promise<Parts> | undefined
   #problem: string | undefined
@@ -39,6 +52,8 @@ export class EvmNetwork implements PaymentNetwork {
   constructor(options: EvmNetworkOptions) {
     this.#options = options
     this.network = `eip155:${options.chainId}`
+    const isOurs = options.facilitatorUrl === null
+    this.feeBudget = isOurs ? { perDay: options.dailyFeeWei, currency: 'ETH', decimals: 18 } : null
   }
 
   async requirement(amountAtomic: bigint): Promise<PaymentRequirement> {
@@ -51,21 +66,23 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   read(envelope: PaymentEnvelope): SignedPayment {
-    return readEvmPayment(envelope, this.#terms(0n))
+    const { clock, maxValiditySeconds } = this.#options
+    return readEvmPayment(envelope, this.#terms(0n), { now: clock.now(), maxValiditySeconds })
   }
 
   async verify(payment: SignedPayment): Promise<PaymentVerdict> {
-    return this.#ask((settlement) => settlement.verify(payment))
+    return this.#ask((settlement, signal) => settlement.verify(payment, signal), VERIFY_DEADLINE_MS)
   }
 
   async settle(
     payment: SignedPayment,
     onTransaction: (transactionId: string) => Promise<void>,
+    reserveFee?: ReserveFee,
   ): Promise<SettleOutcome> {
     try {
       const { settlement, remote } = await this.#ready()
-      await this.#assertChain(settlement)
-      if (remote === null) return await settlement.settle(payment, onTransaction)
+      await this.#assertChain(settlement, AbortSignal.timeout(READ_DEADLINE_MS))
+      if (remote === null) return await settlement.settle(payment, onTransaction, reserveFee)
       const { outcome, transactionId } = await remote.settle(payment.wire)
       if (transactionId !== null) await onTransaction(transactionId)
       return outcome
@@ -76,11 +93,19 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   async lookUp(payment: SignedPayment, hints: LookUpHints): Promise<ChainOutcome> {
-    return this.#ask((settlement) => settlement.chain.lookUp(payment, hints))
+    return this.#ask((settlement, signal) => settlement.lookUp(payment, hints, signal))
   }
 
-  async raiseFee(hints: LookUpHints, onTransaction: (transactionId: string) => Promise<void>): Promise<void> {
-    return this.#ask((settlement) => settlement.raiseFee(hints, onTransaction))
+  async raiseFee(
+    hints: LookUpHints,
+    onTransaction: (transactionId: string) => Promise<void>,
+    reserveFee?: ReserveFee,
+  ): Promise<void> {
+    return this.#ask((settlement) => settlement.raiseFee(hints, onTransaction, reserveFee))
+  }
+
+  async recheck(payment: SignedPayment, transfer: CreditedTransfer, hints: LookUpHints): Promise<TransferStanding> {
+    return this.#ask((settlement, signal) => settlement.recheck(payment, transfer, hints, signal))
   }
 
   async inspect(): Promise<string[]> {
@@ -105,11 +130,15 @@ export class EvmNetwork implements PaymentNetwork {
     }
   }
 
-  async #ask<Answer>(question: (settlement: EvmSettlement) => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(
+    question: (settlement: EvmSettlement, signal: AbortSignal) => Promise<Answer>,
+    deadlineMs = READ_DEADLINE_MS,
+  ): Promise<Answer> {
     try {
       const { settlement } = await this.#ready()
-      await this.#assertChain(settlement)
-      return await question(settlement)
+      const signal = AbortSignal.timeout(deadlineMs)
+      await this.#assertChain(settlement, signal)
+      return await question(settlement, signal)
     } catch (error) {
       throw plain(error)
     }
@@ -119,8 +148,8 @@ export class EvmNetwork implements PaymentNetwork {
    * A node of another chain must never be asked what was paid on this one, and what is behind its URL may change. Nor is
    * a token worth a dollar for each million of its units that counts in others.
    */
-  async #assertChain(settlement: EvmSettlement): Promise<void> {
-    this.#problem = await settlement.findProblem()
+  async #assertChain(settlement: EvmSettlement, signal: AbortSignal): Promise<void> {
+    this.#problem = await settlement.findProblem(signal)
     this.#assertNotKnownWrong()
   }
 

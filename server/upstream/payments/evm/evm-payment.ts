@@ -41,11 +41,21 @@ export interface EvmPayload extends Record<string, unknown> {
   authorization: EvmAuthorization
 }
 
+export interface PaymentValidity {
+  now: Date
+  /** How far ahead a payment may expire. */
+  maxValiditySeconds: number
+}
+
 /**
  * Reads a payment on an EVM chain against the terms it must meet; the amount in the terms is replaced by the signed one.
  * Says nothing about the signature.
  */
-export function readEvmPayment(envelope: PaymentEnvelope, terms: PaymentRequirement): SignedPayment {
+export function readEvmPayment(
+  envelope: PaymentEnvelope,
+  terms: PaymentRequirement,
+  validity: PaymentValidity,
+): SignedPayment {
   const parsed = Payload.safeParse(envelope.payload)
   if (!parsed.success) throw malformed(parsed.error)
   const { from, to, value, validAfter, validBefore, nonce } = parsed.data.authorization
@@ -70,6 +80,7 @@ export function readEvmPayment(envelope: PaymentEnvelope, terms: PaymentRequirem
       'authorization.value must be a decimal string of base units, such as "5000000"',
     )
   }
+  checkValidity(validBefore, validity)
   const authorization: EvmAuthorization = {
     from: lower(from),
     to: lower(to),
@@ -86,19 +97,35 @@ export function readEvmPayment(envelope: PaymentEnvelope, terms: PaymentRequirem
     payTo: terms.payTo,
     amountAtomic: BigInt(value),
     claimKey: claimKeyOf(terms.asset, authorization),
+    nonceKey: nonceKeyOf(terms.asset, authorization),
     validUntil: toDate(BigInt(validBefore)),
     wire: { x402Version: 2, accepted: { ...terms, amount: value }, payload },
   }
 }
 
-/** The claim of a payment in the token, whatever else its terms are; null for what is no authorisation. */
+/** A payment that stays valid for years could be put on the chain long after everybody has forgotten it. */
+function checkValidity(validBefore: string, { now, maxValiditySeconds }: PaymentValidity): void {
+  const latest = Math.floor(now.getTime() / 1_000) + maxValiditySeconds
+  if (BigInt(validBefore) <= BigInt(latest)) return
+  throw paymentError(
+    'payment_invalid',
+    `payload.authorization.validBefore is ${validBefore}; it must be at most ${latest}, which is ${maxValiditySeconds} seconds from now: sign a payment that expires sooner`,
+  )
+}
+
+/** The claim of a payment in the token, whatever else its terms are; null for what is not an authorization. */
 export function readEvmClaimKey({ payload }: PaymentEnvelope, asset: string): string | null {
   const parsed = Payload.safeParse(payload)
   return parsed.success ? claimKeyOf(asset, parsed.data.authorization) : null
 }
 
+/** The signed amount belongs to it: a payer may sign several under one nonce, and the chain decides which one it takes. */
+function claimKeyOf(asset: string, authorization: { from: string; nonce: string; value: string }): string {
+  return `${nonceKeyOf(asset, authorization)}:${authorization.value}`
+}
+
 /** A payer's nonce pays once in each token. */
-function claimKeyOf(asset: string, { from, nonce }: { from: string; nonce: string }): string {
+function nonceKeyOf(asset: string, { from, nonce }: { from: string; nonce: string }): string {
   return `${lower(asset)}:${lower(from)}:${lower(nonce)}`
 }
 

@@ -1,23 +1,33 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { type Address, formatEther, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { isErc6492Signature } from 'viem/utils'
 import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
 import type {
+  ChainOutcome,
+  CreditedTransfer,
   LookUpHints,
   PaymentVerdict,
+  ReserveFee,
   SettleOutcome,
   SignedPayment,
+  TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
-import { createEvmClient, type EvmClient, EvmChain, toHashes } from './evm-chain.ts'
-import { createSigner } from './evm-signer.ts'
+import { createEvmClient, createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
+import { isUnanswered } from '../../chain/unanswered.ts'
+import { NETWORK_FEES_TOO_HIGH } from '../../../domain/payments/payment-refusal.ts'
+import { EvmChain, type EvmDepths, toHashes } from './evm-chain.ts'
+import { payloadOf } from './evm-payment.ts'
+import { createSigner, type Observed } from './evm-signer.ts'
 import { FeeRaiser } from './fee-raiser.ts'
 import { GasAccount, type OnTransaction } from './gas-account.ts'
-import { TransactionSender } from './transaction-sender.ts'
-import { isUnanswered } from './unanswered.ts'
+import { type GasLimits, TransactionSender } from './transaction-sender.ts'
 
 /** About ten settlements at a high price of gas on Base. */
 const GAS_WEI_MIN = 100_000_000_000_000n
+/** For a whole verification, however many calls it takes. */
+const VERIFY_DEADLINE_MS = 10_000
 /** One base unit is counted as 1,000 nano-USD. */
 const DECIMALS = 6
 const DECIMALS_ABI = parseAbi(['function decimals() view returns (uint8)'])
@@ -26,11 +36,10 @@ const UNSIGNED = /signature|payload_undeployed|factory_not_allowed|recipient_mis
 
 type Stock = Parameters<ExactEvmScheme['verify']>
 
-export interface EvmSettlementOptions {
+export interface EvmSettlementOptions extends EvmDepths, GasLimits {
   rpcUrl: string
   chainId: number
   asset: string
-  confirmations: number
   /** Null: a facilitator elsewhere settles. */
   privateKey: string | null
   eip6492Factories: readonly string[]
@@ -40,54 +49,81 @@ export interface EvmSettlementOptions {
 
 /** Everything about payments on an EVM chain that needs its libraries, loaded with the first payment. */
 export class EvmSettlement {
-  readonly chain: EvmChain
   readonly #client: EvmClient
   readonly #options: EvmSettlementOptions
   #decimals: number | undefined
   readonly #keyed: { sender: TransactionSender; raiser: FeeRaiser } | null
 
   constructor(options: EvmSettlementOptions) {
-    const { rpcUrl, confirmations } = options
     this.#options = options
-    this.#client = createEvmClient(rpcUrl)
-    this.chain = new EvmChain(this.#client, confirmations)
+    this.#client = createEvmClient(options.rpcUrl)
     this.#keyed = useKey(this.#client, options)
   }
 
   /** By our own node, whoever settles: signature, time, funds, and a run of the transfer without sending it. */
-  async verify({ wire }: SignedPayment): Promise<PaymentVerdict> {
-    const { signer, observed } = createSigner(this.#client)
-    const answer = await this.#facilitator(signer).verify(...stockForm(wire))
+  async verify(payment: SignedPayment, signal: AbortSignal): Promise<PaymentVerdict> {
+    const { signer, observed } = createSigner(this.#client, signal)
+    const answer = await this.#facilitator(signer).verify(...stockForm(payment.wire))
     if (answer.isValid) return { valid: true }
     if (observed.unanswered !== undefined) throw observed.unanswered
     const reason = answer.invalidReason ?? 'unknown'
-    return { valid: false, reason, mayBePaid: !UNSIGNED.test(reason) }
+    return { valid: false, reason, mayBePaid: !UNSIGNED.test(reason) && !isUnchecked(payment, observed) }
   }
 
-  async settle({ wire }: SignedPayment, onTransaction: OnTransaction): Promise<SettleOutcome> {
+  lookUp(payment: SignedPayment, hints: LookUpHints, signal: AbortSignal): Promise<ChainOutcome> {
+    return this.#chain(signal).lookUp(payment, hints)
+  }
+
+  recheck(
+    payment: SignedPayment,
+    transfer: CreditedTransfer,
+    hints: LookUpHints,
+    signal: AbortSignal,
+  ): Promise<TransferStanding> {
+    return this.#chain(signal).recheck(payment, transfer, hints)
+  }
+
+  async settle(
+    { wire }: SignedPayment,
+    onTransaction: OnTransaction,
+    reserveFee: ReserveFee = async () => {},
+  ): Promise<SettleOutcome> {
     if (this.#keyed === null) return { kind: 'failed', reason: 'no_facilitator_key' }
-    const { signer, observed } = createSigner(this.#client, { sender: this.#keyed.sender, onTransaction })
+    const verification = AbortSignal.timeout(VERIFY_DEADLINE_MS)
+    const { signer, observed } = createSigner(this.#client, verification, {
+      sender: this.#keyed.sender,
+      onTransaction,
+      reserveFee,
+    })
     const answer = await this.#facilitator(signer).settle(...stockForm(wire))
-    if (answer.success) return { kind: 'settled', transactionId: answer.transaction }
+    const fee = observed.fee === undefined ? {} : { fee: observed.fee }
+    if (answer.success) return { kind: 'settled', transactionId: answer.transaction, ...fee }
+    if (observed.feesTooHigh) return { kind: 'failed', reason: NETWORK_FEES_TOO_HIGH }
     const reason = answer.errorReason ?? 'unknown'
     this.#options.log.warn('the facilitator did not settle', { reason, why: withoutUrl(answer.errorMessage) })
     const maybeSent = reason === 'settlement_pending' || (observed.maybeSent && answer.transaction === '')
-    return { kind: maybeSent || observed.unanswered !== undefined ? 'unknown' : 'failed', reason }
+    if (maybeSent || observed.unanswered !== undefined) return { kind: 'unknown', reason }
+    return { kind: 'failed', reason, ...fee }
   }
 
-  async raiseFee({ transactionIds }: LookUpHints, onTransaction: OnTransaction): Promise<void> {
-    await this.#keyed?.raiser.raise(toHashes(transactionIds), onTransaction)
+  async raiseFee(
+    { transactionIds }: LookUpHints,
+    onTransaction: OnTransaction,
+    reserveFee: ReserveFee = async () => {},
+  ): Promise<void> {
+    await this.#keyed?.raiser.raise(toHashes(transactionIds), onTransaction, reserveFee)
   }
 
   /**
    * What makes this node, or the token on its chain, the wrong one. A token's decimals never change: they are asked for
    * once. EIP-20 lets a token be silent about them; where there is no token, no payment can be verified.
    */
-  async findProblem(): Promise<string | undefined> {
+  async findProblem(signal: AbortSignal): Promise<string | undefined> {
     const { chainId, asset } = this.#options
-    const found = await this.#client.getChainId()
+    const client = createScopedClient(this.#client, signal)
+    const found = await client.getChainId()
     if (found !== chainId) return `the configured node serves chain ${found}`
-    this.#decimals ??= await decimalsOf(this.#client, asset as Address)
+    this.#decimals ??= await decimalsOf(client, asset as Address)
     if (this.#decimals === undefined || this.#decimals === DECIMALS) return undefined
     return `the token ${asset} has ${this.#decimals} decimals, not ${DECIMALS}`
   }
@@ -107,18 +143,29 @@ export class EvmSettlement {
     return [`the facilitator ${address} has ${formatEther(balance)} ETH left for gas; send it some`]
   }
 
+  #chain(signal: AbortSignal): EvmChain {
+    return new EvmChain(createScopedClient(this.#client, signal), this.#options)
+  }
+
   #facilitator(signer: ConstructorParameters<typeof ExactEvmScheme>[0]): ExactEvmScheme {
     return new ExactEvmScheme(signer, { eip6492AllowedFactories: [...this.#options.eip6492Factories] })
   }
 }
 
-function useKey(client: EvmClient, { privateKey, chainId, clock, log }: EvmSettlementOptions) {
+function useKey(client: EvmClient, options: EvmSettlementOptions) {
+  const { privateKey, chainId, clock, log, maxFeePerGasWei } = options
   if (privateKey === null) return null
   const account = new GasAccount({ client, account: privateKeyToAccount(privateKey as `0x${string}`), chainId })
   return {
-    sender: new TransactionSender({ client, account, clock }),
-    raiser: new FeeRaiser({ client, account, clock, log }),
+    sender: new TransactionSender({ client, account, clock, limits: options }),
+    raiser: new FeeRaiser({ client, account, clock, log, maxFeePerGasWei }),
   }
+}
+
+/** The facilitator checks no signature of a contract wallet that is not deployed; only a trial run that passes does. */
+function isUnchecked(payment: SignedPayment, { undeployed }: Observed): boolean {
+  const { signature, authorization } = payloadOf(payment)
+  return isErc6492Signature(signature) && undeployed.has(authorization.from)
 }
 
 /** Undefined where there is no token that says. */

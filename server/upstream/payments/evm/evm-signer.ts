@@ -1,9 +1,11 @@
 import type { ExactEvmScheme } from '@x402/evm/exact/facilitator'
-import { type Abi, encodeFunctionData, type Hash, type VerifyTypedDataParameters } from 'viem'
-import type { EvmClient } from './evm-chain.ts'
+import { type Abi, encodeFunctionData, type Hash, type TransactionReceipt, type VerifyTypedDataParameters } from 'viem'
+import type { ReserveFee } from '../../../domain/payments/payment-network.ts'
+import { createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
 import { MaybeSentError, type OnTransaction } from './gas-account.ts'
+import { FeesTooHighError } from './gas-fees.ts'
 import type { TransactionSender } from './transaction-sender.ts'
-import { isUnanswered, observing } from './unanswered.ts'
+import { isUnanswered } from '../../chain/unanswered.ts'
 
 type FacilitatorSigner = ConstructorParameters<typeof ExactEvmScheme>[0]
 
@@ -15,25 +17,46 @@ export interface Observed {
   unanswered: unknown
   /** A transaction may have been sent though the sending failed. */
   maybeSent: boolean
+  /** Addresses without code, in lower case: an ERC-6492 signature of one is checked by nothing but the trial run. */
+  undeployed: Set<string>
+  /** The chain asks for more than the operator pays, so that nothing was sent. */
+  feesTooHigh: boolean
+  /** What a block's transaction cost in wei. */
+  fee: bigint | undefined
 }
 
 export interface Sending {
   sender: TransactionSender
   onTransaction: OnTransaction
+  reserveFee: ReserveFee
 }
 
-/** The hands of x402's facilitator for one operation: reads of our node, and with `sending` transactions of our key. */
-export function createSigner(client: EvmClient, sending?: Sending): { signer: FacilitatorSigner; observed: Observed } {
-  const observed: Observed = { unanswered: undefined, maybeSent: false }
-  const reader = observing(client, (error) => {
-    observed.unanswered = error
+/**
+ * What x402's facilitator works with in one operation: reads of our node until the signal aborts, and with `sending`
+ * transactions of our key.
+ */
+export function createSigner(
+  client: EvmClient,
+  signal: AbortSignal,
+  sending?: Sending,
+): { signer: FacilitatorSigner; observed: Observed } {
+  const observed: Observed = {
+    unanswered: undefined,
+    maybeSent: false,
+    undeployed: new Set(),
+    feesTooHigh: false,
+    fee: undefined,
+  }
+  const reader = createScopedClient(client, signal, (error) => {
+    if (isUnanswered(error)) observed.unanswered = error
   })
   const send = async (call: { to: `0x${string}`; data: `0x${string}` }): Promise<Hash> => {
     if (sending === undefined) throw new Error('there is no key to send transactions with')
     try {
-      return await sending.sender.send(call, sending.onTransaction)
+      return await sending.sender.send(call, sending.onTransaction, sending.reserveFee)
     } catch (error) {
       if (error instanceof MaybeSentError) observed.maybeSent = true
+      if (error instanceof FeesTooHighError) observed.feesTooHigh = true
       if (isUnanswered(error)) observed.unanswered = error
       throw error
     }
@@ -42,14 +65,25 @@ export function createSigner(client: EvmClient, sending?: Sending): { signer: Fa
     getAddresses: () => (sending === undefined ? [] : [sending.sender.address]),
     readContract: (call) => reader.readContract({ ...call, abi: call.abi as Abi }),
     verifyTypedData: (data) => reader.verifyTypedData(data as VerifyTypedDataParameters),
-    getCode: ({ address }) => reader.getCode({ address }),
+    getCode: async ({ address }) => {
+      const code = await reader.getCode({ address })
+      if (code === undefined) observed.undeployed.add(address.toLowerCase())
+      return code
+    },
     writeContract: ({ address, abi, functionName, args }) =>
       send({ to: address, data: encodeFunctionData({ abi: abi as Abi, functionName, args }) }),
     sendTransaction: send,
     waitForTransactionReceipt: async ({ hash }) => {
-      const { status, logs } = await client.waitForTransactionReceipt({ hash, timeout: RECEIPT_WAIT_MS })
-      return { status, logs }
+      const receipt = await client.waitForTransactionReceipt({ hash, timeout: RECEIPT_WAIT_MS })
+      observed.fee = costOf(receipt)
+      return { status: receipt.status, logs: receipt.logs }
     },
   }
   return { signer, observed }
+}
+
+/** Rollups such as Base charge for the data on the chain below as well. */
+function costOf(receipt: TransactionReceipt): bigint {
+  const dataFee = 'l1Fee' in receipt && typeof receipt.l1Fee === 'string' ? BigInt(receipt.l1Fee) : 0n
+  return receipt.gasUsed * receipt.effectiveGasPrice + dataFee
 }

@@ -1,9 +1,11 @@
 import { type GetTransactionReturnType, type Hash, TransactionNotFoundError } from 'viem'
 import type { Clock } from '../../../domain/clock.ts'
 import type { Log } from '../../../domain/log.ts'
-import { absent, type EvmClient } from './evm-chain.ts'
+import type { ReserveFee } from '../../../domain/payments/payment-network.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
+import { absent } from './evm-chain.ts'
 import type { GasAccount, OnTransaction } from './gas-account.ts'
-import { currentFees, doubled, outbidding } from './gas-fees.ts'
+import { capped, currentFees, doubled, type GasFees, outbidding } from './gas-fees.ts'
 
 /** What is still wanted of a payment's transaction is offered more for sooner; what stands longer belongs to nobody any more. */
 const BLOCKED_MS = 90_000
@@ -17,6 +19,8 @@ export interface FeeRaiserParts {
   account: GasAccount
   clock: Clock
   log: Log
+  /** Above it nothing is offered, but for the empty transfers that clear the way, which may offer twice as much. */
+  maxFeePerGasWei: bigint
 }
 
 type Waiting = Extract<GetTransactionReturnType, { type: 'eip1559' }>
@@ -34,15 +38,24 @@ export class FeeRaiser {
   }
 
   /** For the transactions of one payment, as far as they wait and are ours. */
-  async raise(hashes: readonly Hash[], onTransaction: OnTransaction): Promise<void> {
-    const { client, account, log } = this.#parts
+  async raise(
+    hashes: readonly Hash[],
+    onTransaction: OnTransaction,
+    reserveFee: ReserveFee = async () => {},
+  ): Promise<void> {
+    const { client, account, log, maxFeePerGasWei } = this.#parts
     const waiting = await this.#firstWaiting(hashes)
     if (waiting === undefined) return
     const { nonce, gas, to, input: data, hash } = waiting
     const next = await client.getTransactionCount({ address: account.address, blockTag: 'latest' })
-    if (next < nonce) return this.#clear(next)
-    const fees = outbidding(waiting, await currentFees(client))
+    if (next < nonce) return this.#clear(next, reserveFee)
+    const fees = outbidding(waiting, await currentFees(client, maxFeePerGasWei))
     if (next > nonce || fees === undefined || to === null) return
+    if (fees.maxFeePerGas > maxFeePerGasWei) {
+      log.warn('a transaction waits: more for it would exceed x402.base.maxFeePerGasGwei', { waiting: hash, nonce })
+      return
+    }
+    await reserveFee(gas * fees.maxFeePerGas)
     const { kind } = await account.handOver({ nonce, gas, to, data, fees }, onTransaction)
     log.info('more was offered for a transaction that waits', { replaced: hash, nonce, outcome: kind })
   }
@@ -66,18 +79,31 @@ export class FeeRaiser {
    * Puts a transfer of nothing in the place of a transaction that nobody raises, because its payment has expired or was
    * never one. A payment that loses its transaction to this is settled again.
    */
-  async #clear(nonce: number): Promise<void> {
-    const { client, account, clock, log } = this.#parts
+  async #clear(nonce: number, reserveFee: ReserveFee): Promise<void> {
+    const { account, clock, log, maxFeePerGasWei } = this.#parts
     const nowMs = clock.nowMs()
     if (this.#blocked?.nonce !== nonce) this.#blocked = { nonce, sinceMs: nowMs }
     if (nowMs - this.#blocked.sinceMs < BLOCKED_MS) return
-    let fees = await currentFees(client)
-    for (let offer = 0; offer <= DOUBLINGS_MAX; offer++, fees = doubled(fees)) {
+    const highest = doubled({ maxFeePerGas: maxFeePerGasWei, maxPriorityFeePerGas: maxFeePerGasWei })
+    await reserveFee(EMPTY_GAS * highest.maxFeePerGas)
+    for (const fees of await this.#offers(highest.maxFeePerGas)) {
       const empty = { nonce, gas: EMPTY_GAS, to: account.address, data: '0x', fees } as const
       const { kind } = await account.handOver(empty, async () => {})
       if (kind === 'underpriced') continue
       log.warn('a transaction that held up others was replaced by an empty one', { nonce, outcome: kind })
       return
     }
+  }
+
+  /** From today's fees, doubled until one of them is clearly more than what a forgotten transaction may have offered. */
+  async #offers(highestWei: bigint): Promise<GasFees[]> {
+    const { client, maxFeePerGasWei } = this.#parts
+    let fees = await currentFees(client, maxFeePerGasWei)
+    const offers = [fees]
+    for (let index = 0; index < DOUBLINGS_MAX; index++) {
+      fees = capped(doubled(fees), highestWei)
+      offers.push(fees)
+    }
+    return offers
   }
 }

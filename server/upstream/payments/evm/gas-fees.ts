@@ -1,4 +1,4 @@
-import type { EvmClient } from './evm-chain.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
 
 /** Wei for a unit of gas: the most that is paid, and the part of it that the block's maker keeps. */
 export interface GasFees {
@@ -6,13 +6,32 @@ export interface GasFees {
   maxPriorityFeePerGas: bigint
 }
 
-/** What a transaction has to offer now. */
-export async function currentFees(client: EvmClient): Promise<GasFees> {
+/** The chain asks for more than the operator pays. Nothing was signed. */
+export class FeesTooHighError extends Error {
+  override readonly name = 'FeesTooHighError'
+}
+
+/** What a transaction has to offer now. Fails with `FeesTooHighError` when that is more than the highest price. */
+export async function currentFees(client: EvmClient, highestWei: bigint): Promise<GasFees> {
   const { maxFeePerGas, maxPriorityFeePerGas } = await client.estimateFeesPerGas()
+  if (maxFeePerGas > highestWei) {
+    throw new FeesTooHighError(`a unit of gas costs ${maxFeePerGas} wei, more than the ${highestWei} that are paid`)
+  }
+  return capped(
+    {
+      // A cap, not a price: a rise of the base fee must not leave it behind and block what comes after.
+      maxFeePerGas: roundedUp(maxFeePerGas * 2n),
+      maxPriorityFeePerGas: roundedUp(maxPriorityFeePerGas),
+    },
+    highestWei,
+  )
+}
+
+/** No more than the highest price. */
+export function capped({ maxFeePerGas, maxPriorityFeePerGas }: GasFees, highestWei: bigint): GasFees {
   return {
-    // A cap, not a price: a rise of the base fee must not leave it behind and block what comes after.
-    maxFeePerGas: roundedUp(maxFeePerGas * 2n),
-    maxPriorityFeePerGas: roundedUp(maxPriorityFeePerGas),
+    maxFeePerGas: smaller(maxFeePerGas, highestWei),
+    maxPriorityFeePerGas: smaller(maxPriorityFeePerGas, highestWei),
   }
 }
 
@@ -38,6 +57,10 @@ export function outbidding(offered: GasFees, now: GasFees): GasFees | undefined 
  */
 function roundedUp(amount: bigint): bigint {
   return amount <= 1n ? 1n : 1n << BigInt((amount - 1n).toString(2).length)
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
 }
 
 function larger(a: bigint, b: bigint): bigint {

@@ -1,16 +1,13 @@
 import type { Address, Hash } from 'viem'
 import type { Clock } from '../../../domain/clock.ts'
-import type { EvmClient } from './evm-chain.ts'
+import type { ReserveFee } from '../../../domain/payments/payment-network.ts'
+import type { EvmClient } from '../../chain/evm-client.ts'
 import type { Call, GasAccount, OnTransaction } from './gas-account.ts'
 import { currentFees } from './gas-fees.ts'
 
 /** A count that stands still for so long behind what was sent lacks a transaction: the node dropped it, and its place is free again. */
 const STANDSTILL_MS = 30_000
-/**
- * Several times what a contract wallet takes, and still cheap. A wallet's code decides how much gas the check of its
- * signature burns, and we pay for it.
- */
-const GAS_MAX = 1_000_000n
+const noReserve: ReserveFee = async () => {}
 /** Each one that fails lost its nonce to another process, which sent a transaction. */
 const ATTEMPTS_MAX = 25
 
@@ -18,6 +15,14 @@ export interface TransactionSenderParts {
   client: EvmClient
   account: GasAccount
   clock: Clock
+  limits: GasLimits
+}
+
+/** What one transaction may cost at most is their product, and a fifth more. */
+export interface GasLimits {
+  /** By the node's estimate. A wallet's code decides how much gas the check of its signature burns, and we pay for it. */
+  maxGas: bigint
+  maxFeePerGasWei: bigint
 }
 
 /**
@@ -28,12 +33,14 @@ export class TransactionSender {
   readonly #client: EvmClient
   readonly #account: GasAccount
   readonly #clock: Clock
+  readonly #limits: GasLimits
   #turn: Promise<unknown> = Promise.resolve()
   #last: { nonce: number; atMs: number } | undefined
   /** The node's count while it does not hold the last one, and since when it has been that. */
   #behind: { count: number; sinceMs: number } | undefined
 
-  constructor({ client, account, clock }: TransactionSenderParts) {
+  constructor({ client, account, clock, limits }: TransactionSenderParts) {
+    this.#limits = limits
     this.#client = client
     this.#account = account
     this.#clock = clock
@@ -44,18 +51,26 @@ export class TransactionSender {
   }
 
   /** Fails before anything is sent when the call would revert, which would cost fees, or take too much gas. */
-  async send(call: Call, onTransaction: OnTransaction): Promise<Hash> {
+  async send(call: Call, onTransaction: OnTransaction, reserveFee: ReserveFee = noReserve): Promise<Hash> {
     // Without filling in nonce and fees first, which few nodes do in one call.
     const gas = await this.#client.estimateGas({ account: this.address, ...call, prepare: false })
-    if (gas > GAS_MAX) throw new Error(`the transfer would take ${gas} gas, more than the ${GAS_MAX} that are paid for`)
-    const turn = this.#turn.then(() => this.#sendNow({ ...call, gas: (gas * 12n) / 10n }, onTransaction))
+    const { maxGas } = this.#limits
+    if (gas > maxGas) throw new Error(`the transfer would take ${gas} gas, more than the ${maxGas} that are paid for`)
+    const turn = this.#turn.then(() => this.#sendNow({ ...call, gas: (gas * 12n) / 10n }, onTransaction, reserveFee))
     this.#turn = turn.catch(() => undefined)
     return turn
   }
 
-  async #sendNow(call: Call & { gas: bigint }, onTransaction: OnTransaction): Promise<Hash> {
+  async #sendNow(call: Call & { gas: bigint }, onTransaction: OnTransaction, reserveFee: ReserveFee): Promise<Hash> {
+    let reserved = 0n
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const [nonce, fees] = await Promise.all([this.#nextNonce(), currentFees(this.#client)])
+      const [nonce, fees] = await Promise.all([
+        this.#nextNonce(),
+        currentFees(this.#client, this.#limits.maxFeePerGasWei),
+      ])
+      const cost = call.gas * fees.maxFeePerGas
+      if (cost > reserved) await reserveFee(cost - reserved)
+      if (cost > reserved) reserved = cost
       this.#last = undefined
       const handover = await this.#account.handOver({ ...call, nonce, fees }, onTransaction)
       if (handover.kind !== 'sent') continue

@@ -8,10 +8,10 @@ import { LocalSolanaFacilitator } from './local-solana-facilitator.ts'
 import { RemoteSolanaFacilitator } from './remote-solana-facilitator.ts'
 import { SolanaCluster } from './solana-cluster.ts'
 import type { SolanaFacilitator } from './solana-facilitator.ts'
-import { SOLANA_MAINNET, SolanaPaymentNetwork } from './solana-payment-network.ts'
+import { SOLANA_MAINNET, type SolanaLimits, SolanaPaymentNetwork } from './solana-payment-network.ts'
 import { SolanaRpc } from './solana-rpc.ts'
 
-export interface SolanaPaymentSettings {
+export interface SolanaPaymentSettings extends SolanaLimits {
   payTo: string
   rpcUrl: string
   /** Mint of the token. */
@@ -27,7 +27,7 @@ export interface SolanaPaymentSurroundings {
 
 /** Payments on Solana as the operator configured them. Asks no node yet; fails with a sentence that names a wrong setting. */
 export function createSolanaPayments(
-  { payTo, rpcUrl, asset, facilitator: chosen }: SolanaPaymentSettings,
+  { payTo, rpcUrl, asset, facilitator: chosen, ...limits }: SolanaPaymentSettings,
   surroundings: SolanaPaymentSurroundings,
 ): PaymentNetwork {
   for (const [name, value] of Object.entries({ payTo, asset })) {
@@ -40,7 +40,7 @@ export function createSolanaPayments(
   }
   const merchant = { mint: asset, payTo }
   const cluster = new SolanaCluster(rpc, merchant)
-  return new SolanaPaymentNetwork({ merchant, facilitator, cluster, rpc, log: surroundings.log })
+  return new SolanaPaymentNetwork({ merchant, facilitator, cluster, rpc, log: surroundings.log, limits })
 }
 
 function createFacilitator(

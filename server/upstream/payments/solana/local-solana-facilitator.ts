@@ -1,10 +1,16 @@
 import { sign } from 'node:crypto'
 import { z } from 'zod'
-import type { PaymentVerdict, SettleOutcome, SignedPayment } from '../../../domain/payments/payment-network.ts'
+import type {
+  PaymentVerdict,
+  ReserveFee,
+  SettleOutcome,
+  SignedPayment,
+} from '../../../domain/payments/payment-network.ts'
 import { encodeBase58 } from '../../../domain/wallets/base58.ts'
 import type { SolanaSecret } from '../../../domain/wallets/solana-secret.ts'
 import type { SolanaFacilitator, TellTransaction } from './solana-facilitator.ts'
 import { COMMITMENT } from './solana-ledger-reader.ts'
+import { feeOf } from './payment-transfer.ts'
 import { type SolanaRpc, SolanaRpcError } from './solana-rpc.ts'
 import { type TransferMessage, writeTransaction } from './transfer-message.ts'
 
@@ -60,8 +66,14 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
     return { valid: false, reason: failureText(value.err), mayBePaid: value.err === ALREADY_PROCESSED }
   }
 
-  async settle(_payment: SignedPayment, message: TransferMessage, tell: TellTransaction): Promise<SettleOutcome> {
+  async settle(
+    _payment: SignedPayment,
+    message: TransferMessage,
+    tell: TellTransaction,
+    reserveFee: ReserveFee,
+  ): Promise<SettleOutcome> {
     if (!this.#isFeePayerOf(message)) return { kind: 'failed', reason: FEE_PAYER_MISMATCH }
+    await reserveFee(feeOf(message))
     const signature = this.#sign(message)
     const wire = writeTransaction(message, signature).toString('base64')
     const transactionId = encodeBase58(signature)

@@ -18,8 +18,8 @@ const INSTRUCTIONS_MAX = 7
 const COMPUTE_UNITS_MAX = 200_000n
 /** 5 lamports a unit, the protocol's bound. */
 const UNIT_PRICE_MICRO_LAMPORTS_MAX = 5_000_000n
-/** What the fee payer gives beyond the signatures: that price for the 20,000 units that stock clients ask for. */
-const PRIORITY_FEE_LAMPORTS_MAX = 100_000n
+/** For the fee payer's signature and the payer's. */
+const SIGNATURES_FEE_LAMPORTS = 10_000n
 const MICRO_PER_LAMPORT = 1_000_000n
 
 export interface Merchant {
@@ -32,6 +32,8 @@ export interface PaymentTerms extends Merchant {
   merchantAccount: string
   /** Null where only the facilitator knows: then it is compared when the payment is verified. */
   feePayer: string | null
+  /** What the fee payer gives beyond the signatures. */
+  maxPriorityFeeLamports: bigint
 }
 
 export interface PaymentTransfer {
@@ -57,7 +59,7 @@ export function readTransfer(message: TransferMessage, terms: PaymentTerms): Pay
   if (message.instructions.length > INSTRUCTIONS_MAX) {
     throw badLayout(`it has ${message.instructions.length} instructions, more than the ${INSTRUCTIONS_MAX} allowed`)
   }
-  checkFees(limit, price)
+  checkFees(limit, price, terms.maxPriorityFeeLamports)
   const stranger = others.find(({ program }) => program !== MEMO_PROGRAM && program !== LIGHTHOUSE_PROGRAM)
   if (stranger !== undefined) throw badLayout(`program ${stranger.program} is not allowed after the transfer`)
   checkFeePayer(message, terms)
@@ -67,7 +69,7 @@ export function readTransfer(message: TransferMessage, terms: PaymentTerms): Pay
   return transfer
 }
 
-function checkFees(limit: MessageInstruction, price: MessageInstruction): void {
+function checkFees(limit: MessageInstruction, price: MessageInstruction, maxLamports: bigint): void {
   const units = computeBudget(limit, SET_COMPUTE_UNIT_LIMIT, 5)?.readUInt32LE(1)
   if (units === undefined) throw badLayout('its first instruction must be SetComputeUnitLimit')
   const unitPrice = computeBudget(price, SET_COMPUTE_UNIT_PRICE, 9)?.readBigUInt64LE(1)
@@ -75,12 +77,24 @@ function checkFees(limit: MessageInstruction, price: MessageInstruction): void {
   if (BigInt(units) > COMPUTE_UNITS_MAX) {
     throw badLayout(`its compute limit is ${units} units, more than the ${COMPUTE_UNITS_MAX} allowed`)
   }
-  const feeLamports = (BigInt(units) * unitPrice) / MICRO_PER_LAMPORT
-  if (unitPrice > UNIT_PRICE_MICRO_LAMPORTS_MAX || feeLamports > PRIORITY_FEE_LAMPORTS_MAX) {
+  const feeLamports = priorityFee(units, unitPrice)
+  if (unitPrice > UNIT_PRICE_MICRO_LAMPORTS_MAX || feeLamports > maxLamports) {
     throw badLayout(
-      `its compute price is ${unitPrice} microlamports for ${units} units; at most ${UNIT_PRICE_MICRO_LAMPORTS_MAX} each and ${PRIORITY_FEE_LAMPORTS_MAX} lamports in all are allowed`,
+      `its compute price is ${unitPrice} microlamports for ${units} units, ${feeLamports} lamports in all; at most ${UNIT_PRICE_MICRO_LAMPORTS_MAX} each and ${maxLamports} lamports in all are allowed`,
     )
   }
+}
+
+/** The chain rounds up. */
+function priorityFee(units: number, unitPrice: bigint): bigint {
+  return (BigInt(units) * unitPrice + MICRO_PER_LAMPORT - 1n) / MICRO_PER_LAMPORT
+}
+
+/** What the fee payer gives for a transaction that `readTransfer` has passed, whether it succeeds or fails. */
+export function feeOf({ instructions: [limit, price] }: TransferMessage): bigint {
+  const units = limit && computeBudget(limit, SET_COMPUTE_UNIT_LIMIT, 5)?.readUInt32LE(1)
+  const unitPrice = price && computeBudget(price, SET_COMPUTE_UNIT_PRICE, 9)?.readBigUInt64LE(1)
+  return SIGNATURES_FEE_LAMPORTS + priorityFee(units ?? 0, unitPrice ?? 0n)
 }
 
 function computeBudget({ program, data }: MessageInstruction, kind: number, length: number): Buffer | undefined {

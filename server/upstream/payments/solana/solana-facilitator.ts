@@ -1,4 +1,9 @@
-import type { PaymentVerdict, SettleOutcome, SignedPayment } from '../../../domain/payments/payment-network.ts'
+import type {
+  PaymentVerdict,
+  ReserveFee,
+  SettleOutcome,
+  SignedPayment,
+} from '../../../domain/payments/payment-network.ts'
 import type { TransferMessage } from './transfer-message.ts'
 
 export type TellTransaction = (transactionId: string) => Promise<void>
@@ -11,7 +16,12 @@ export interface SolanaFacilitator {
   /** The only transaction that can carry the message, where that is known: our own signature of it. */
   transactionIdOf(message: TransferMessage): string | null
   verify(payment: SignedPayment, message: TransferMessage): Promise<PaymentVerdict>
-  settle(payment: SignedPayment, message: TransferMessage, tell: TellTransaction): Promise<SettleOutcome>
+  settle(
+    payment: SignedPayment,
+    message: TransferMessage,
+    tell: TellTransaction,
+    reserveFee: ReserveFee,
+  ): Promise<SettleOutcome>
   /** What keeps it from working, for the operator. */
   inspect(): Promise<string[]>
 }

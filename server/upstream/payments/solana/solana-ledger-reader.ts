@@ -5,8 +5,8 @@ import type { SolanaRpc } from './solana-rpc.ts'
 import { readTransferMessage, type TransferMessage } from './transfer-message.ts'
 
 /** A supermajority has voted for it: no such block was ever taken back. */
-export const COMMITMENT = 'confirmed'
-const FINAL = 'finalized'
+export const COMMITMENT: string = 'confirmed'
+export const FINAL = 'finalized'
 /** Between our clock, the chain's and what a node shows late. A blockhash that was known at the receipt lives for 60 to 90 s. */
 const EXPIRY_MARGIN_SECONDS = 120
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/
@@ -51,10 +51,10 @@ export class SolanaLedgerReader {
   }
 
   /** Undefined where the chain shows no such transaction, or one that carries something else. */
-  async sight(transactionId: string, sought: SoughtPayment): Promise<Sighting | undefined> {
+  async sight(transactionId: string, sought: SoughtPayment, commitment = COMMITMENT): Promise<Sighting | undefined> {
     // A facilitator may tell anything.
     if (!isSignature(transactionId)) return undefined
-    const found = await this.#transaction(transactionId, COMMITMENT)
+    const found = await this.#transaction(transactionId, commitment)
     if (found === null || !holds(found, sought.message)) return undefined
     if (found.meta.err === null) {
       if (received(found, sought) !== sought.transfer.amountAtomic) {
@@ -64,6 +64,15 @@ export class SolanaLedgerReader {
     }
     const final = await this.#transaction(transactionId, FINAL)
     return { transactionId, state: final === null ? 'failing' : 'failed' }
+  }
+
+  /** Whether the finalized chain shows the transaction, or at least one that a supermajority has voted for. */
+  async standing(transactionId: string, sought: SoughtPayment): Promise<'final' | 'present' | 'missing'> {
+    for (const commitment of [FINAL, COMMITMENT]) {
+      const sighting = await this.sight(transactionId, sought, commitment)
+      if (sighting?.state === 'succeeded') return commitment === FINAL ? 'final' : 'present'
+    }
+    return 'missing'
   }
 
   /** Looks for the payment among the latest transactions of the account that it debits, whoever sent it. */

@@ -6,18 +6,22 @@ import type { PaymentEnvelope } from '../../../domain/payments/payment-envelope.
 import { paymentError } from '../../../domain/payments/payment-errors.ts'
 import type {
   ChainOutcome,
+  CreditedTransfer,
+  FeeBudget,
   LookUpHints,
   PaymentNetwork,
   PaymentRequirement,
   PaymentVerdict,
+  ReserveFee,
   SettleOutcome,
   SignedPayment,
+  TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
 import { type Merchant, parseTransfer, type PaymentTerms, readTransfer, TRANSFER_INDEX } from './payment-transfer.ts'
 import type { SolanaCluster } from './solana-cluster.ts'
 import type { SolanaFacilitator, TellTransaction } from './solana-facilitator.ts'
 import { tokenAccountOf } from './token-account.ts'
-import { type Sighting, SolanaLedgerReader, type SoughtPayment } from './solana-ledger-reader.ts'
+import { FINAL, type Sighting, SolanaLedgerReader, type SoughtPayment } from './solana-ledger-reader.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 import { readTransferMessage, type TransferMessage, writeTransaction } from './transfer-message.ts'
 
@@ -32,11 +36,23 @@ export interface SolanaPaymentNetworkParts {
   cluster: SolanaCluster
   rpc: SolanaRpc
   log: Log
+  limits: SolanaLimits
 }
+
+export interface SolanaLimits {
+  maxPriorityFeeLamports: number
+  /** What settlements may cost in a UTC day. */
+  dailyFeeLamports: number
+  /** A larger payment is credited once the chain has finalized it. */
+  finalizedAboveUsd: number
+}
+
+const ATOMIC_PER_USD = 1_000_000
 
 /** Payments of scheme `exact` on Solana's main network. A payment is the transaction message that its payer signed: its hash is the claim. */
 export class SolanaPaymentNetwork implements PaymentNetwork {
   readonly network = SOLANA_MAINNET
+  readonly feeBudget: FeeBudget | null
   readonly #parts: SolanaPaymentNetworkParts
   readonly #ledger: SolanaLedgerReader
   readonly #terms: PaymentTerms
@@ -46,7 +62,16 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     this.#ledger = new SolanaLedgerReader(parts.rpc)
     const { payTo, mint } = parts.merchant
     const merchantAccount = tokenAccountOf(payTo, mint)
-    this.#terms = { ...parts.merchant, merchantAccount, feePayer: parts.facilitator.fixedFeePayer }
+    const { maxPriorityFeeLamports, dailyFeeLamports } = parts.limits
+    const { fixedFeePayer: feePayer } = parts.facilitator
+    const isOurs = feePayer !== null
+    this.feeBudget = isOurs ? { perDay: BigInt(dailyFeeLamports), currency: 'SOL', decimals: 9 } : null
+    this.#terms = {
+      ...parts.merchant,
+      merchantAccount,
+      feePayer,
+      maxPriorityFeeLamports: BigInt(maxPriorityFeeLamports),
+    }
   }
 
   async requirement(amountAtomic: bigint): Promise<PaymentRequirement> {
@@ -77,6 +102,8 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
       payTo: merchant,
       amountAtomic,
       claimKey: hashOf(message),
+      // The amount is part of the message, which the chain takes once.
+      nonceKey: hashOf(message),
       validUntil: null,
       wire: {
         x402Version: 2,
@@ -91,10 +118,15 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     return this.#parts.facilitator.verify(payment, readPayload(payment.wire.payload))
   }
 
-  async settle(payment: SignedPayment, onTransaction: TellTransaction): Promise<SettleOutcome> {
+  async settle(
+    payment: SignedPayment,
+    onTransaction: TellTransaction,
+    reserveFee: ReserveFee = async () => {},
+  ): Promise<SettleOutcome> {
     try {
       await this.#parts.cluster.assertMainnet()
-      return await this.#parts.facilitator.settle(payment, readPayload(payment.wire.payload), onTransaction)
+      const message = readPayload(payment.wire.payload)
+      return await this.#parts.facilitator.settle(payment, message, onTransaction, reserveFee)
     } catch (error) {
       this.#parts.log.warn('settling a payment broke off', { network: this.network, error })
       return { kind: 'unknown', reason: 'settlement_broke_off' }
@@ -115,6 +147,20 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     return late ?? { kind: 'impossible', reason: 'blockhash_expired' }
   }
 
+  async recheck(
+    payment: SignedPayment,
+    { transactionId }: CreditedTransfer,
+    hints: LookUpHints,
+  ): Promise<TransferStanding> {
+    await this.#parts.cluster.assertMainnet()
+    const message = readPayload(payment.wire.payload)
+    const sought = { message, transfer: parseTransfer(message), receivedAt: hints.receivedAt }
+    const standing = await this.#ledger.standing(transactionId, sought)
+    if (standing !== 'missing') return { kind: standing }
+    const seen = await this.#see(sought, hints.transactionIds)
+    return seen?.kind === 'paid' ? { kind: 'moved', transfer: seen.transfer } : { kind: 'missing' }
+  }
+
   async inspect(): Promise<string[]> {
     try {
       return [...(await this.#parts.cluster.inspect()), ...(await this.#parts.facilitator.inspect())]
@@ -127,11 +173,29 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     const own = this.#parts.facilitator.transactionIdOf(sought.message)
     for (const transactionId of own === null ? told : [own]) {
       const found = await this.#ledger.sight(transactionId, sought)
-      if (found !== undefined) return outcome(found, sought)
+      if (found !== undefined) return this.#outcome(found, sought, own !== null)
     }
     // Only where others sign as fee payer can another transaction carry the payment.
     const other = own === null ? await this.#ledger.search(sought) : undefined
-    return other === undefined ? undefined : outcome(other, sought)
+    return other === undefined ? undefined : this.#outcome(other, sought, false)
+  }
+
+  /** `isOwn`: our key has paid its fee. */
+  async #outcome(sighting: Sighting, sought: SoughtPayment, isOwn: boolean): Promise<ChainOutcome> {
+    const { transactionId, state } = sighting
+    const { payer, amountAtomic } = sought.transfer
+    const failed = isOwn ? { failedTransactionIds: [transactionId] } : {}
+    if (state === 'failing') return { kind: 'pending', sent: true, ...failed }
+    if (state === 'failed') return { kind: 'impossible', reason: 'transaction_failed', ...failed }
+    if (!(await this.#isDeepEnough(transactionId, sought))) return { kind: 'pending', sent: true }
+    const wallet = { chain: 'solana', address: payer } as const
+    return { kind: 'paid', transfer: { transactionId, transferIndex: TRANSFER_INDEX, payer: wallet, amountAtomic } }
+  }
+
+  async #isDeepEnough(transactionId: string, sought: SoughtPayment): Promise<boolean> {
+    const usd = Number(sought.transfer.amountAtomic) / ATOMIC_PER_USD
+    if (usd <= this.#parts.limits.finalizedAboveUsd) return true
+    return (await this.#ledger.sight(transactionId, sought, FINAL)) !== undefined
   }
 
   #requirement(amountAtomic: bigint, feePayer: string): PaymentRequirement {
@@ -145,14 +209,6 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
       extra: { feePayer },
     }
   }
-}
-
-function outcome({ transactionId, state }: Sighting, { transfer }: SoughtPayment): ChainOutcome {
-  if (state === 'failing') return { kind: 'pending', sent: true }
-  if (state === 'failed') return { kind: 'impossible', reason: 'transaction_failed' }
-  const { payer, amountAtomic } = transfer
-  const wallet = { chain: 'solana', address: payer } as const
-  return { kind: 'paid', transfer: { transactionId, transferIndex: TRANSFER_INDEX, payer: wallet, amountAtomic } }
 }
 
 function hashOf({ bytes }: TransferMessage): string {

@@ -1,5 +1,5 @@
-import { request } from 'undici'
 import { z } from 'zod'
+import { requestJson } from '../../chain/bounded-request.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -29,7 +29,6 @@ export class SolanaRpc {
     const url = new URL(nodeUrl)
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
     this.#headers = {
-      'content-type': 'application/json',
       ...(credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
     }
     url.username = ''
@@ -38,14 +37,14 @@ export class SolanaRpc {
   }
 
   async call<Result>(method: string, params: readonly unknown[], shape: z.ZodType<Result>): Promise<Result> {
-    const { statusCode, body } = await request(this.#url, {
+    const { status, value } = await requestJson(this.#url, {
       method: 'POST',
       headers: this.#headers,
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      body: { jsonrpc: '2.0', id: 1, method, params },
+      deadlineMs: TIMEOUT_MS,
     })
-    const answer = Answer.safeParse(await body.json().catch(() => undefined))
-    if (!answer.success) throw new Error(`the Solana node answered ${method} with status ${statusCode} and no JSON-RPC`)
+    const answer = Answer.safeParse(value)
+    if (!answer.success) throw new Error(`the Solana node answered ${method} with status ${status} and no JSON-RPC`)
     const { error, result } = answer.data
     if (error !== undefined) throw new SolanaRpcError(error.code, error.message, error.data)
     const read = shape.safeParse(result)

@@ -56,6 +56,7 @@ async function payAndLink(accountId: string): Promise<void> {
       payTo: accepted.payTo,
       amountAtomic: 5_000_000n,
       claimKey: 'claim',
+      nonceKey: 'nonce',
       validUntil: null,
       wire: { x402Version: 2, accepted, payload: {} },
     },
@@ -64,8 +65,8 @@ async function payAndLink(accountId: string): Promise<void> {
   } as const
   await payments.claim(payment, { now, lookAt: null })
   const transfer = { transactionId: '0x1', transferIndex: 0, payer: WALLET, amountAtomic: 5_000_000n }
-  await payments.step(id, { to: 'settled', transfer }, { now, lookAt: null })
-  await payments.credit(id, { transferId: ids.uuid(), now })
+  await payments.step(payment, { to: 'settled', transfer }, { now, lookAt: null })
+  await payments.credit(payment, { transferId: ids.uuid(), now })
   const links = new WalletLinkRepository(database.db)
   await links.link({ wallet: WALLET, accountId, now, walletsMax: 20, newId: () => ids.uuid() })
 }

@@ -1,15 +1,24 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createIdSource } from '../../../../server/domain/ids.ts'
 import type { Payment } from '../../../../server/domain/payments/payment.ts'
+import { PaymentFeeRepository } from '../../../../server/domain/payments/payment-fee-repository.ts'
+import { type FeeGauges, PaymentFees } from '../../../../server/domain/payments/payment-fees.ts'
 import { PaymentMachine } from '../../../../server/domain/payments/payment-machine.ts'
 import type {
   ChainOutcome,
+  FeeBudget,
   PaymentNetwork,
   PaymentVerdict,
+  SettleOutcome,
   SignedPayment,
+  TransferStanding,
 } from '../../../../server/domain/payments/payment-network.ts'
+import { PaymentRecheckRepository } from '../../../../server/domain/payments/payment-recheck-repository.ts'
+import { PaymentRechecks } from '../../../../server/domain/payments/payment-rechecks.ts'
 import { type PaymentGauges, PaymentReconciler } from '../../../../server/domain/payments/payment-reconciler.ts'
 import { PaymentRepository } from '../../../../server/domain/payments/payment-repository.ts'
+import { SettlementFailureRepository } from '../../../../server/domain/payments/settlement-failure-repository.ts'
+import { SettlementFailures } from '../../../../server/domain/payments/settlement-failures.ts'
 import {
   createTestDatabase,
   DATABASE_ENGINES,
@@ -35,14 +44,20 @@ const MINUTE_MS = 60_000
 /** What a chain's node answers, as recorded from one. */
 interface Answers {
   /** An error: the node does not answer. */
-  verdict: PaymentVerdict | Error
+  verdict: PaymentVerdict | Error | Promise<PaymentVerdict>
   outcome: ChainOutcome
   settled: number
+  settlement: SettleOutcome
+  feeBudget: FeeBudget | null
+  /** Reserved by each settlement. */
+  fee: bigint
+  standing: TransferStanding | Error
 }
 
 function playNetwork(answers: Answers): PaymentNetwork {
   return {
     network: NETWORK,
+    feeBudget: answers.feeBudget,
     requirement: () => Promise.reject(new Error('not asked')),
     claimKeyOf: () => null,
     read: () => {
@@ -52,11 +67,17 @@ function playNetwork(answers: Answers): PaymentNetwork {
       if (answers.verdict instanceof Error) throw answers.verdict
       return answers.verdict
     },
-    settle: async () => {
+    settle: async (_, announce, reserveFee) => {
+      await reserveFee?.(answers.fee)
       answers.settled++
-      return { kind: 'unknown', reason: 'no_receipt' }
+      await announce(`0x${answers.settled}`)
+      return answers.settlement
     },
     lookUp: async () => answers.outcome,
+    recheck: async () => {
+      if (answers.standing instanceof Error) throw answers.standing
+      return answers.standing
+    },
     inspect: async () => [],
   }
 }
@@ -70,7 +91,15 @@ beforeEach(async () => {
   database = await createTestDatabase(engine)
   clock = createFakeClock()
   payments = new PaymentRepository(database.db)
-  answers = { verdict: { valid: true }, outcome: { kind: 'pending', sent: false }, settled: 0 }
+  answers = {
+    verdict: { valid: true },
+    outcome: { kind: 'pending', sent: false },
+    settled: 0,
+    settlement: { kind: 'unknown', reason: 'no_receipt' },
+    feeBudget: null,
+    fee: 10n,
+    standing: { kind: 'present' },
+  }
 })
 afterEach(() => database.close())
 
@@ -78,26 +107,50 @@ afterEach(() => database.close())
 function startProcess() {
   const log = createRecordingLog()
   const gauges: PaymentGauges[] = []
+  const feeGauges: FeeGauges[] = []
   const steps: string[] = []
+  const networks = [playNetwork(answers)]
+  const ids = createIdSource(clock)
+  const balanceFeed = { changed: () => {} }
+  const fees = new PaymentFees({
+    repository: new PaymentFeeRepository(database.db),
+    networks,
+    gauge: (one) => feeGauges.push(one),
+    clock,
+    log,
+  })
+  const failures = new SettlementFailures({
+    repository: new SettlementFailureRepository(database.db),
+    clock,
+    perHour: 3,
+    perHourPerIp: 4,
+  })
+  const rechecks = new PaymentRechecks({
+    rechecks: new PaymentRecheckRepository(database.db),
+    payments,
+    networks,
+    balanceFeed,
+    gaugeDisappeared: () => {},
+    clock,
+    ids,
+    log,
+  })
   const machine = new PaymentMachine({
     payments,
-    networks: [playNetwork(answers)],
-    balanceFeed: { changed: () => {} },
+    networks,
+    fees,
+    failures,
+    balanceFeed,
     countStep: (_, state) => steps.push(state),
     clock,
-    ids: createIdSource(clock),
+    ids,
     log,
     wait: async (milliseconds) => clock.advance(milliseconds),
     confirmSeconds: 1,
   })
   const gauge = (one: PaymentGauges) => gauges.push(one)
-  return {
-    log,
-    gauges,
-    steps,
-    machine,
-    reconciler: new PaymentReconciler({ payments, machine, gauge, clock, log, alarmMinutes: 15 }),
-  }
+  const reconciler = new PaymentReconciler({ payments, machine, gauge, clock, log, alarmMinutes: 15 })
+  return { log, gauges, feeGauges, steps, machine, fees, failures, rechecks, reconciler }
 }
 
 function signed(claimKey: string): SignedPayment {
@@ -117,6 +170,7 @@ function signed(claimKey: string): SignedPayment {
     payTo: '0xB',
     amountAtomic: 5_000_000n,
     claimKey,
+    nonceKey: `nonce of ${claimKey}`,
     validUntil: new Date(clock.nowMs() + 5 * MINUTE_MS),
     wire: { x402Version: 2, accepted, payload: {} },
   }
@@ -149,9 +203,9 @@ describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('the reconcile
   it('leaves a payment to its process until the lease ends, then takes it up, one process alone', async () => {
     const payment = await leaveBehind()
     const [one, other] = [startProcess(), startProcess()]
-    expect(await one.reconciler.run()).toBe(0)
+    expect(await one.reconciler.runUnverified()).toBe(0)
     clock.advance(16_000)
-    const taken = await Promise.all([one.reconciler.run(), other.reconciler.run()])
+    const taken = await Promise.all([one.reconciler.runUnverified(), other.reconciler.runUnverified()])
     expect(taken.toSorted((a, b) => a - b)).toEqual([0, 1])
     expect(answers.settled).toBe(1)
     expect(await stateOf(payment)).toBe('settling')
@@ -228,8 +282,16 @@ describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('the reconcile
     const broken = async () => (await ledger.verify()).checks.filter(({ ok }) => !ok).map((check) => check.id)
     expect(await broken()).toEqual([])
     const payment = () => database.db.updateTable('payments').where('payment_id', '=', id)
-    await payment().set({ amount_atomic: 5_000_001n }).execute()
-    expect(await broken()).toEqual(['I10'])
+    for (const column of ['amount_atomic', 'transfer_atomic'] as const) {
+      await payment()
+        .set({ [column]: 5_000_001n })
+        .execute()
+      expect(await broken()).toEqual(['I10'])
+      await payment()
+        .set({ [column]: 5_000_000n })
+        .execute()
+      expect(await broken()).toEqual([])
+    }
     await database.db.deleteFrom('payments').execute()
     expect(await broken()).toEqual(['I10'])
   })
@@ -260,5 +322,75 @@ describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('the reconcile
     await reconciler.watch()
     expect(alarms()).toBe(1)
     expect(gauges.at(-1)).toEqual({ unresolved: 1, oldestAgeSeconds: 960 })
+  })
+
+  it('stops checking a payment that nobody can verify, and takes it up again when it is sent again', async () => {
+    answers.verdict = new Error('the node timed out')
+    const payment = await leaveBehind()
+    const { reconciler } = startProcess()
+    let checks = 0
+    for (let minute = 0; minute < 60; minute++) {
+      clock.advance(MINUTE_MS)
+      checks += await reconciler.runUnverified()
+    }
+    expect(checks).toBe(8)
+    expect(await payments.get(payment.id)).toMatchObject({ state: 'refused', reason: 'not_verified' })
+    expect(await reconciler.runAll()).toBe(0)
+    const times = { now: clock.now(), lookAt: clock.now() }
+    const again = await payments.claimAgain(await payments.get(payment.id), payment, times)
+    expect(again).toMatchObject({ state: 'received', looks: 0 })
+  })
+
+  it('never lets a payment that was verified wait for payments that nobody can verify', async () => {
+    const verified = await leaveBehind()
+    await payments.step(verified, { to: 'verified' }, { now: clock.now(), lookAt: clock.now() })
+    for (let index = 0; index < 20; index++) await leaveBehind()
+    clock.advance(MINUTE_MS)
+    const { promise: hanging, reject: end } = Promise.withResolvers<PaymentVerdict>()
+    answers.verdict = hanging
+    answers.outcome = { kind: 'paid', transfer: TRANSFER }
+    answers.settlement = { kind: 'settled', transactionId: TRANSFER.transactionId }
+    const { reconciler } = startProcess()
+    const unverified = reconciler.runUnverified()
+    expect(await reconciler.run()).toBe(1)
+    expect(await stateOf(verified)).toBe('credited')
+    end(new Error('the node timed out'))
+    await unverified
+  })
+
+  it('writes nothing to a payment that was replaced by another form of it', async () => {
+    answers.verdict = { valid: false, reason: 'insufficient_funds', mayBePaid: true }
+    const stale = await leaveBehind()
+    await startProcess().reconciler.runAll()
+    const times = { now: clock.now(), lookAt: clock.now() }
+    await payments.claimAgain(await payments.get(stale.id), { ...stale, digest: 'another' }, times)
+    expect(await payments.step(stale, { to: 'settled', transfer: TRANSFER }, times)).toBeUndefined()
+    expect(await payments.announce(stale, '0x1', times)).toBeUndefined()
+    await expect(payments.credit(stale, { transferId: stale.id, now: clock.now() })).rejects.toThrow('replaced')
+    await payments.putOff(stale, null)
+    expect(await payments.takeDue('unverified', { ...times, lease: clock.now(), limit: 9 })).toHaveLength(1)
+  })
+
+  it('never credits another amount than the chain moved', async () => {
+    answers.verdict = { valid: false, reason: 'nonce_already_used', mayBePaid: true }
+    answers.outcome = { kind: 'paid', transfer: { ...TRANSFER, amountAtomic: 5_000_001n } }
+    const payment = await leaveBehind()
+    await startProcess().reconciler.runAll()
+    expect(await stateOf(payment)).toBe('received')
+  })
+
+  it('settles and credits one of several payments that were signed under one nonce', async () => {
+    const [first, second] = [await leaveBehind(), await leaveBehind()]
+    await database.db.updateTable('payments').set({ nonce_key: 'shared' }).execute()
+    const { reconciler } = startProcess()
+    await reconciler.runAll()
+    const states = async () => [await stateOf(first), await stateOf(second)].toSorted()
+    expect([await states(), answers.settled]).toEqual([['settling', 'verified'], 1])
+    answers.outcome = { kind: 'paid', transfer: TRANSFER }
+    await reconciler.runAll()
+    answers.settlement = { kind: 'failed', reason: 'nonce_already_used' }
+    answers.outcome = { kind: 'impossible', reason: 'nonce_already_used_otherwise' }
+    await reconciler.runAll()
+    expect(await states()).toEqual(['credited', 'dead'])
   })
 })

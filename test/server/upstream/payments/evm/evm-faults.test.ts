@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../../server/domain/clock.ts'
 import type { PaymentNetwork, SignedPayment } from '../../../../../server/domain/payments/payment-network.ts'
 import { createEvmPayments } from '../../../../../server/upstream/payments/evm/create-evm-payments.ts'
-import { createEvmClient } from '../../../../../server/upstream/payments/evm/evm-chain.ts'
+import { createEvmClient } from '../../../../../server/upstream/chain/evm-client.ts'
 import { GasAccount } from '../../../../../server/upstream/payments/evm/gas-account.ts'
 import { TransactionSender } from '../../../../../server/upstream/payments/evm/transaction-sender.ts'
 import {
@@ -23,6 +23,7 @@ import {
   signAuthorization,
   transferCall,
 } from '../../../../support/base-payments.ts'
+import { evmSettings, TEST_GAS_LIMITS } from '../../../../support/evm-settings.ts'
 import { createFakeClock } from '../../../../support/fake-clock.ts'
 import { type NodeProxy, startNodeProxy } from '../../../../support/node-proxy.ts'
 import { createRecordingLog } from '../../../../support/recording-log.ts'
@@ -43,19 +44,7 @@ afterEach(() => {
 beforeAll(async () => {
   chain = await startBaseChain()
   node = await startNodeProxy(chain.url)
-  network = await createEvmPayments(
-    {
-      payTo: MERCHANT_ADDRESS,
-      rpcUrl: node.url,
-      asset: USDC_ADDRESS,
-      tokenName: 'USD Coin',
-      tokenVersion: '2',
-      confirmations: 1,
-      eip6492Factories: [],
-      facilitator: { kind: 'local', privateKey: FACILITATOR_KEY },
-    },
-    { clock: systemClock, log: createRecordingLog() },
-  )
+  network = await createEvmPayments(evmSettings(node.url), { clock: systemClock, log: createRecordingLog() })
 })
 afterAll(async () => {
   await node[Symbol.asyncDispose]()
@@ -197,7 +186,7 @@ describe('the key that pays for gas', () => {
     const clock = createFakeClock()
     const client = createEvmClient(chain.url)
     const account = new GasAccount({ client, account: privateKeyToAccount(FACILITATOR_KEY), chainId: 8_453 })
-    const sender = new TransactionSender({ client, account, clock })
+    const sender = new TransactionSender({ client, account, clock, limits: TEST_GAS_LIMITS })
     const send = () => sender.send({ to: MERCHANT_ADDRESS, data: '0x' }, async () => {})
     await chain.stopMining()
     await chain.client.dropTransaction({ hash: await send() })

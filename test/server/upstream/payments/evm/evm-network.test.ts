@@ -30,6 +30,7 @@ import {
   signAuthorization,
   transferCall,
 } from '../../../../support/base-payments.ts'
+import { evmSettings } from '../../../../support/evm-settings.ts'
 import { startNodeProxy } from '../../../../support/node-proxy.ts'
 import { createRecordingLog } from '../../../../support/recording-log.ts'
 
@@ -40,20 +41,7 @@ beforeAll(async () => {
 afterAll(() => chain.close())
 
 const create = (settings: Partial<EvmPaymentSettings> = {}): Promise<PaymentNetwork> =>
-  createEvmPayments(
-    {
-      payTo: MERCHANT_ADDRESS,
-      rpcUrl: chain.url,
-      asset: USDC_ADDRESS,
-      tokenName: 'USD Coin',
-      tokenVersion: '2',
-      confirmations: 1,
-      eip6492Factories: [],
-      facilitator: { kind: 'local', privateKey: FACILITATOR_KEY },
-      ...settings,
-    },
-    { clock: systemClock, log: createRecordingLog() },
-  )
+  createEvmPayments(evmSettings(chain.url, settings), { clock: systemClock, log: createRecordingLog() })
 const enveloped = (payload: object): PaymentEnvelope => ({
   scheme: 'exact',
   network: BASE_NETWORK,
@@ -241,7 +229,11 @@ describe('a transaction that a gateway hands over twice', () => {
         await fetch(chain.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
       }
       const { outcome, told } = await pay(network, await signAuthorization(await createFundedPayer(chain)))
-      expect([outcome, told.length, sent]).toEqual([{ kind: 'settled', transactionId: told[0] }, 1, 1])
+      expect([outcome, told.length, sent]).toEqual([
+        { kind: 'settled', transactionId: told[0], fee: expect.any(BigInt) },
+        1,
+        1,
+      ])
     },
   )
 })
@@ -284,5 +276,20 @@ describe('wrong settings are named:', () => {
     ['payee that is the facilitator', { payTo: privateKeyToAddress(FACILITATOR_KEY) }, /keep the keys apart/],
   ])('%s', async (_, settings, message) => {
     await expect(create(settings)).rejects.toThrow(message)
+  })
+})
+
+describe('an ERC-6492 signature that nothing checked', () => {
+  it('never counts as signed, for a key or for a contract wallet that is not deployed', async () => {
+    const network = await create({ eip6492Factories: [WALLET_FACTORY_ADDRESS] })
+    const genuine = await signAsUndeployedWallet(chain, createPayer())
+    const verdictOf = (payload: EvmPayload) => network.verify(network.read(enveloped(payload)))
+    const ofKey = { ...genuine.authorization, from: createPayer().address }
+    const ofWallet = { ...genuine.authorization, value: '6000000' }
+    for (const authorization of [ofKey, ofWallet]) {
+      expect(await verdictOf({ ...genuine, authorization })).toMatchObject({ valid: false, mayBePaid: false })
+    }
+    await chain.fund(genuine.authorization.from, 20_000_000n)
+    expect(await verdictOf(genuine)).toEqual({ valid: true })
   })
 })

@@ -2,13 +2,21 @@ import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { DomainError } from '../../../../../server/domain/errors.ts'
 import { readPaymentHeader } from '../../../../../server/domain/payments/payment-header.ts'
+import type { PaymentEnvelope } from '../../../../../server/domain/payments/payment-envelope.ts'
 import type { PaymentRequirement } from '../../../../../server/domain/payments/payment-network.ts'
-import { readEvmClaimKey, readEvmPayment } from '../../../../../server/upstream/payments/evm/evm-payment.ts'
+import {
+  readEvmClaimKey,
+  readEvmPayment as readWithin,
+} from '../../../../../server/upstream/payments/evm/evm-payment.ts'
 import { MERCHANT_ADDRESS } from '../../../../support/base-chain.ts'
 import { baseRequirement, createPayer, signAuthorization } from '../../../../support/base-payments.ts'
 import { textualVariants } from '../../../../support/payment-headers.ts'
 
 const TERMS: PaymentRequirement = { ...baseRequirement('0'), scheme: 'exact' }
+const NOW = new Date('2026-03-01T12:00:00.000Z')
+const FAR_SECONDS = 2 ** 41
+const readEvmPayment = (envelope: PaymentEnvelope, terms: PaymentRequirement) =>
+  readWithin(envelope, terms, { now: NOW, maxValiditySeconds: FAR_SECONDS })
 const enveloped = (payload: unknown) => ({ scheme: 'exact', network: TERMS.network, asset: null, payTo: null, payload })
 const hex = (bytes: number) =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value) => `0x${Buffer.from(value).toString('hex')}`)
@@ -22,7 +30,7 @@ const authorization = fc.record({
   to: fc.constant(MERCHANT_ADDRESS as string),
   value: fc.bigInt({ min: 1n, max: 10n ** 18n }).map(String),
   validAfter: fc.bigInt({ min: 0n, max: 2n ** 255n }).map(String),
-  validBefore: fc.bigInt({ min: 0n, max: 2n ** 255n }).map(String),
+  validBefore: fc.bigInt({ min: 0n, max: 2n ** 40n }).map(String),
   nonce: hex(32),
 })
 const payload = fc.record({ signature: hex(65), authorization })
@@ -58,6 +66,9 @@ describe('reading an EIP-3009 payment', () => {
         const nonce = `0x${signed.nonce.slice(2).replace(/^./, (digit) => (digit === '0' ? '1' : '0'))}`
         const other = readEvmPayment(enveloped({ signature, authorization: { ...signed, nonce } }), TERMS)
         expect(other.claimKey).not.toBe(first.claimKey)
+        const more = { ...signed, value: `${signed.value}0` }
+        const larger = readEvmPayment(enveloped({ signature, authorization: more }), TERMS)
+        expect([larger.claimKey === first.claimKey, larger.nonceKey]).toEqual([false, first.nonceKey])
       }),
     )
   })
@@ -125,6 +136,22 @@ describe('reading an EIP-3009 payment', () => {
       expect(() => readEvmPayment(enveloped(wrong), TERMS)).toThrow(
         expect.objectContaining({ code: 'payment_amount_invalid' }),
       )
+    }
+  })
+
+  it('rejects a payment that expires too far ahead, and says when it must expire', async () => {
+    const limit = Math.floor(NOW.getTime() / 1_000) + 3_900
+    const read = async (validBefore: number | bigint) =>
+      readWithin(enveloped(await signAuthorization(createPayer(), { validBefore: BigInt(validBefore) })), TERMS, {
+        now: NOW,
+        maxValiditySeconds: 3_900,
+      })
+    expect((await read(limit)).validUntil).toEqual(new Date(limit * 1_000))
+    for (const validBefore of [limit + 1, 99_999_999_999n, 2n ** 250n]) {
+      await expect(read(validBefore)).rejects.toMatchObject({
+        code: 'payment_invalid',
+        message: expect.stringContaining(`validBefore is ${validBefore}; it must be at most ${limit}`),
+      })
     }
   })
 })

@@ -1,7 +1,7 @@
 import type { Hash, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createEvmClient } from '../../../../../server/upstream/payments/evm/evm-chain.ts'
+import { createEvmClient } from '../../../../../server/upstream/chain/evm-client.ts'
 import { FeeRaiser } from '../../../../../server/upstream/payments/evm/fee-raiser.ts'
 import { GasAccount } from '../../../../../server/upstream/payments/evm/gas-account.ts'
 import { TransactionSender } from '../../../../../server/upstream/payments/evm/transaction-sender.ts'
@@ -13,6 +13,7 @@ import {
   USDC_ADDRESS,
 } from '../../../../support/base-chain.ts'
 import { createFundedPayer, signAuthorization, transferCall } from '../../../../support/base-payments.ts'
+import { TEST_GAS_LIMITS } from '../../../../support/evm-settings.ts'
 import { createFakeClock, type FakeClock } from '../../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../../support/recording-log.ts'
 
@@ -32,8 +33,8 @@ afterEach(() => chain.close())
 function useKey() {
   const client = createEvmClient(chain.url)
   const account = new GasAccount({ client, account: privateKeyToAccount(FACILITATOR_KEY), chainId: 8_453 })
-  const sender = new TransactionSender({ client, account, clock })
-  return { sender, raiser: new FeeRaiser({ client, account, clock, log: createRecordingLog() }) }
+  const sender = new TransactionSender({ client, account, clock, limits: TEST_GAS_LIMITS })
+  return { sender, raiser: new FeeRaiser({ client, account, clock, log: createRecordingLog(), ...TEST_GAS_LIMITS }) }
 }
 
 /** A transfer whose transaction waits, and every transaction that was told for it. */

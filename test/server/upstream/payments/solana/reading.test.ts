@@ -68,6 +68,7 @@ describe('a payment is read when it is the stock transaction and nothing else', 
       payTo: SOLANA_MERCHANT_ADDRESS,
       amountAtomic: 12_345_678n,
       claimKey: expect.stringMatching(/^[0-9a-f]{64}$/),
+      nonceKey: expect.stringMatching(/^[0-9a-f]{64}$/),
       validUntil: null,
       wire: {
         x402Version: 2,

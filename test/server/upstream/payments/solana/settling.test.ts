@@ -154,7 +154,11 @@ describe('our own node says', () => {
     wire.set(decodeBase58(signature ?? '') ?? [], 1)
     chain.ledger.send(getTransactionDecoder().decode(wire), { skipPreflight: true })
     expect(chain.ledger.history).toHaveLength(1)
-    expect(await lookUp(payment)).toEqual({ kind: 'impossible', reason: 'transaction_failed' })
+    expect(await lookUp(payment)).toEqual({
+      kind: 'impossible',
+      reason: 'transaction_failed',
+      failedTransactionIds: [expect.any(String)],
+    })
   })
 
   test('that a payment arrived also when the facilitator has another key by now', async () => {

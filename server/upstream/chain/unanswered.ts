@@ -1,5 +1,4 @@
-import { BaseError, createPublicClient, custom, HttpRequestError, RpcRequestError, TimeoutError } from 'viem'
-import type { EvmClient } from './evm-chain.ts'
+import { BaseError, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
 
 /** Internal error, resource not found or unavailable, limit exceeded, and the statuses of HTTP that some nodes write here. */
 const BUSY_CODES = new Set([-32_603, -32_001, -32_002, -32_005, 429, 503])
@@ -10,27 +9,14 @@ const BUSY_WORDS =
 /** What a call came to, under whatever code. */
 const FAILED_CALL = /revert|out ?of ?gas/i
 
-/** No answer came, or one that only says so, as opposed to one about the call or the transaction. */
+/** Whether the node gave no response, or one that says nothing about the call or the transaction. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof BaseError && error.walk(isLost) !== null
 }
 
-/** The same client, which tells of each read that stayed unanswered, also where the libraries above it turn that into another answer. */
-export function observing(client: EvmClient, onUnanswered: (error: unknown) => void): EvmClient {
-  const request = async (call: Parameters<EvmClient['request']>[0]): Promise<unknown> => {
-    try {
-      return await client.request(call)
-    } catch (error) {
-      if (isUnanswered(error)) onUnanswered(error)
-      throw error
-    }
-  }
-  const { cacheTime, pollingInterval } = client
-  return createPublicClient({ transport: custom({ request }, { retryCount: 0 }), cacheTime, pollingInterval })
-}
-
 function isLost(cause: unknown): boolean {
   if (cause instanceof HttpRequestError || cause instanceof TimeoutError) return true
+  if (cause instanceof ResponseBodyTooLargeError) return true
   if (!(cause instanceof RpcRequestError) || FAILED_CALL.test(cause.details)) return false
   return BUSY_CODES.has(cause.code) || BUSY_WORDS.test(cause.details)
 }
