@@ -130,7 +130,6 @@ export class SignInService {
     const nonce = checkSignInMessage(message, {
       origin: this.#deps.origin,
       nowMs: this.#deps.clock.nowMs(),
-      notIssuedBeforeMs: this.#deps.nonces.forgetsBeforeMs,
     })
     checkTimestamp(message, read.timestampMs)
     checkPurpose(message, { origin: this.#deps.origin, linkTo })

@@ -3,11 +3,11 @@ import { createIdSource } from '../../../../server/domain/ids.ts'
 import { DiemAllowance } from '../../../../server/domain/ledger/diem-allowance.ts'
 import { LedgerRepository } from '../../../../server/domain/ledger/ledger-repository.ts'
 import type { StakingChain } from '../../../../server/domain/wallets/stakes/staking-chain.ts'
+import { SingleUseRepository } from '../../../../server/domain/wallets/sign-in/single-use-repository.ts'
 import { WalletStakeRepository } from '../../../../server/domain/wallets/stakes/wallet-stake-repository.ts'
 import { WalletStakes } from '../../../../server/domain/wallets/stakes/wallet-stakes.ts'
 import { accountIdOf } from '../../../../server/domain/wallets/wallet-account-id.ts'
 import type { WalletAddress } from '../../../../server/domain/wallets/wallet-address.ts'
-import { MemorySingleUseStore } from '../../../../server/store/memory/memory-single-use-store.ts'
 import { BaseStakingChain } from '../../../../server/upstream/staking/base-staking-chain.ts'
 import { STAKING_ADDRESS } from '../../../support/base-chain.ts'
 import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
@@ -63,7 +63,7 @@ describe.each(DATABASE_ENGINES)('DIEM by stake on Base, on %s', (engine) => {
         stakes: new WalletStakeRepository(database.db),
         allowance: new DiemAllowance({ ledger: new LedgerRepository(database.db), clock, ids: createIdSource(clock) }),
         balanceFeed: { changed: () => {} },
-        turns: new MemorySingleUseStore(0),
+        turns: new SingleUseRepository(database.db),
         refreshSeconds: 60,
         clock,
         log: silentLog,
