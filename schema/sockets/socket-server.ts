@@ -76,7 +76,7 @@ export class SocketServer {
     const { services, slots, limits, log } = this.#parts
     const session = new SocketSession({ socket, services, slots, limits, ...opening })
     // Such as a message over the size limit; the socket then closes itself with the code for it.
-    socket.on('error', (error) => log.info('a socket was broken by its client', { reason: error.message }))
+    socket.on('error', (error) => log.info('a socket was broken by its client', { error }))
     const stopPinging = this.#keepAlive(socket)
     const closed = this.#graphql.opened(
       {
