@@ -33,11 +33,16 @@ const capture = () => {
 }
 
 const send = { operation: '/chat/completions' as const, body: { secret: PLANTED.page } }
-const wire = {
-  x402Version: 2,
-  accepted: { scheme: 'exact', network: 'eip155:8453' },
-  payload: { signature: SIGNATURE },
+const requirement: PaymentWire['accepted'] = {
+  scheme: 'exact',
+  network: 'eip155:8453',
+  amount: '5000000',
+  asset: ADDRESS,
+  payTo: ADDRESS,
+  maxTimeoutSeconds: 300,
+  extra: {},
 }
+const wire: PaymentWire = { x402Version: 2, accepted: requirement, payload: { signature: SIGNATURE } }
 
 /** One call of each upstream client, against the URL with the planted credentials. */
 const CLIENTS: Record<string, () => Promise<unknown>> = {
