@@ -13,7 +13,7 @@ const BEARER = /^Bearer +(\S+)\s*$/i
  */
 export async function identify(request: IncomingMessage, access: Access, services: Services): Promise<Caller | null> {
   if (access === 'public') return null
-  const address = request.socket.remoteAddress ?? ''
+  const address = services.clientAddresses.of(request)
   const signIn = access === 'inference' || access === 'wallet' ? signInOf(request) : undefined
   if (signIn !== undefined) return services.signIn.signIn(signIn, address)
   const header = access === 'wallet' ? undefined : request.headers.authorization

@@ -100,9 +100,8 @@ export class Exchange {
     return Array.isArray(value) ? value[0] : value
   }
 
-  /** Where the request came from, as the socket says. */
-  get remoteAddress(): string {
-    return this.request.socket.remoteAddress ?? ''
+  get clientAddress(): string {
+    return this.services.clientAddresses.of(this.request)
   }
 
   setHeader(name: string, value: string | number): void {

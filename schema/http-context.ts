@@ -35,7 +35,7 @@ async function createHttpContext(
   const credential = {
     authorization: request.headers.get('authorization') ?? undefined,
     signIn: request.headers.get('sign-in-with-x') ?? request.headers.get('x-sign-in-with-x') ?? undefined,
-    remoteAddress: req?.socket.remoteAddress ?? '',
+    remoteAddress: req === undefined ? '' : services.clientAddresses.of(req),
   }
   const identity = await authenticate(credential, services)
   return {

@@ -18,6 +18,8 @@ export interface GraphqlServerOptions {
   /** Origins of browser pages elsewhere that may call; `*` is all. */
   allowedOrigins: readonly string[]
   limits?: Partial<GraphqlLimits>
+  /** Header lines of every rejected upgrade, each with its line break. */
+  headerLines?: string
 }
 
 export interface GraphqlServer {
@@ -42,6 +44,7 @@ export function createGraphqlServer({
   isProduction,
   allowedOrigins,
   limits: ownLimits = {},
+  headerLines = '',
 }: GraphqlServerOptions): GraphqlServer {
   const limits = { ...GRAPHQL_LIMITS, ...ownLimits }
   const slots = new ConnectionSlots(limits.connectionsPerKeyMax)
@@ -50,7 +53,7 @@ export function createGraphqlServer({
   const shared = { services, log, limits, origins, slots }
   const yoga = createGraphqlYoga({ ...shared, open, playground: !isProduction })
   const initSlots = new ConnectionSlots(limits.socketsInInitPerAddressMax)
-  const sockets = new SocketServer({ ...shared, initSlots, yoga })
+  const sockets = new SocketServer({ ...shared, initSlots, yoga, headerLines })
   const answer = async ({ request, response, requestId }: Exchange): Promise<void> => {
     if (request.method !== 'POST') return yoga.handle(request, response, { requestId })
     const body = await readRequestBody(request, limits.bodyBytesMax)

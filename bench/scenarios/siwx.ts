@@ -5,7 +5,7 @@ import { systemClock } from '../../server/domain/clock.ts'
 import { encodeBase58 } from '../../server/domain/wallets/base58.ts'
 import { formatSignInMessage } from '../../server/domain/wallets/sign-in/sign-in-message.ts'
 import { SignInService } from '../../server/domain/wallets/sign-in/sign-in-service.ts'
-import { MemorySingleUseStore } from '../../server/store/memory/memory-single-use-store.ts'
+import { createMemoryClaims } from '../../test/support/memory-claims.ts'
 import { judge, ratioOf, type Report } from '../harness/report.ts'
 import type { ScenarioOptions } from '../harness/scenario.ts'
 import { median } from '../harness/statistics.ts'
@@ -91,7 +91,7 @@ async function measureRound(): Promise<[string, number][]> {
 function createSignIn(): SignInService {
   return new SignInService({
     origin: ORIGIN,
-    nonces: new MemorySingleUseStore(0),
+    nonces: createMemoryClaims(),
     accounts: {
       callerOf: async ({ chain, address }) => ({
         kind: 'wallet',

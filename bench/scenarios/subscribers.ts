@@ -142,7 +142,7 @@ async function settleSteadily(settler: Settler, callers: readonly Caller[]): Pro
 async function createSettler(databaseUrl: string): Promise<Settler> {
   const log = { info: () => {}, warn: console.error, error: console.error }
   const { db, close } = createPostgresDatabase(databaseUrl)
-  const stores = await createStores({ redisUrl: REDIS_URL, log, startedAtMs: Date.now(), countRateStoreLoss: () => {} })
+  const stores = await createStores({ redisUrl: REDIS_URL, log, countRateStoreLoss: () => {} })
   const ids = createIdSource(systemClock)
   const rateLimits: RateLimiter = {
     admit: async (plan) => ({ plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: null }),

@@ -35,7 +35,7 @@ export const generateWeb3KeyRoute: Route = {
     const limits = { usdNano: null, diemNano: null, ...consumptionLimit }
     const created = await exchange.services.web3Keys.create(
       { address, signature, token, key: { ...settings, type: apiKeyType, limits } },
-      { requestId: exchange.requestId, address: exchange.remoteAddress },
+      { requestId: exchange.requestId, address: exchange.clientAddress },
     )
     exchange.setHeader('Cache-Control', 'no-store')
     exchange.json(200, { data: toCreatedKey(created), success: true })

@@ -6,7 +6,7 @@ export const generateWeb3TokenRoute: Route = {
   access: 'public',
   summary: 'A token that a wallet with stake signs to get an API key',
   handler: async (exchange) => {
-    const token = await exchange.services.web3Keys.token(exchange.remoteAddress)
+    const token = await exchange.services.web3Keys.token(exchange.clientAddress)
     exchange.setHeader('Cache-Control', 'no-store')
     exchange.json(200, { success: true, data: { token } })
   },

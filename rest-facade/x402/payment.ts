@@ -38,7 +38,7 @@ export async function takePayment(
       'This route takes no payment, and nothing was settled; send it to POST /api/v1/x402/top-up',
     )
   }
-  const result = await services.payments.payForRequest(header, request.socket.remoteAddress ?? '')
+  const result = await services.payments.payForRequest(header, services.clientAddresses.of(request))
   if (result.kind === 'pending') return { kind: 'pending', pending: result }
   return { kind: 'credited', caller: await services.walletAccounts.callerOf(result.wallet), credited: result }
 }

@@ -17,7 +17,7 @@ export const topUpRoute: Route = {
     if (header === undefined) return offer(exchange)
     const key = exchange.header('idempotency-key')
     const result = await exchange.services.payments.topUp(header, {
-      address: exchange.remoteAddress,
+      address: exchange.clientAddress,
       idempotencyKey: key === undefined ? null : parseIdempotencyKey(key),
     })
     if (result.kind === 'pending') return answerPending(exchange, result)

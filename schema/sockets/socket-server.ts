@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { CloseCode, handleProtocols, makeServer, type Server } from 'graphql-ws'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { Log } from '../../server/domain/log.ts'
+import { networkOf } from '../../server/domain/rate-limits/network-of.ts'
 import type { Services } from '../../server/domain/services.ts'
 import type { GraphqlLimits } from '../limits.ts'
 import type { ConnectionSlots } from '../live/connection-slots.ts'
@@ -25,6 +26,7 @@ interface SocketServerParts {
   slots: ConnectionSlots
   /** By address, until a socket has said who it belongs to. */
   initSlots: ConnectionSlots
+  headerLines: string
 }
 
 /** GraphQL over WebSocket (graphql-transport-ws), on upgrades that the HTTP server hands over. */
@@ -40,14 +42,17 @@ export class SocketServer {
       maxPayload: parts.limits.socketMessageBytesMax,
       handleProtocols,
     })
+    // A handshake that breaks RFC 6455.
+    this.#webSockets.on('wsClientError', (_error, socket) => refuseUpgrade(socket, 400, parts.headerLines))
     this.#graphql = makeServer(createSocketOptions(parts))
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (!this.#parts.origins.allowsUpgrade(request)) return refuseUpgrade(socket, 403)
-    const remoteAddress = request.socket.remoteAddress ?? ''
-    const initEnded = this.#parts.initSlots.take(remoteAddress)
-    if (initEnded === undefined) return refuseUpgrade(socket, 429)
+    const { headerLines } = this.#parts
+    if (!this.#parts.origins.allowsUpgrade(request)) return refuseUpgrade(socket, 403, headerLines)
+    const remoteAddress = this.#parts.services.clientAddresses.of(request)
+    const initEnded = this.#parts.initSlots.take(networkOf(remoteAddress))
+    if (initEnded === undefined) return refuseUpgrade(socket, 429, `Retry-After: 1\r\n${headerLines}`)
     socket.once('close', initEnded)
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       this.#serve(webSocket, { remoteAddress, initEnded })
@@ -71,7 +76,7 @@ export class SocketServer {
     const { services, slots, limits, log } = this.#parts
     const session = new SocketSession({ socket, services, slots, limits, ...opening })
     // Such as a message over the size limit; the socket then closes itself with the code for it.
-    socket.on('error', (error) => log.info('a socket was broken by its client', { reason: error.message }))
+    socket.on('error', (error) => log.info('a socket was broken by its client', { error }))
     const stopPinging = this.#keepAlive(socket)
     const closed = this.#graphql.opened(
       {
@@ -133,9 +138,9 @@ function closeSlow(socket: WebSocket): void {
   socket.close(TRY_AGAIN_LATER, 'Client reads too slowly')
 }
 
-function refuseUpgrade(socket: Duplex, status: 403 | 429): void {
-  const retry = status === 429 ? 'Retry-After: 1\r\n' : ''
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${retry}Connection: close\r\nContent-Length: 0\r\n\r\n`)
+function refuseUpgrade(socket: Duplex, status: 400 | 403 | 429, headerLines: string): void {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headerLines}`
+  socket.end(`${head}Connection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
 function toText(data: RawData): string {

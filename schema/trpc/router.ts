@@ -65,7 +65,7 @@ function createContext(
   try {
     return {
       ...common,
-      operator: access.identify(request.headers.authorization, request.socket.remoteAddress ?? ''),
+      operator: access.identify(request.headers.authorization, services.clientAddresses.of(request)),
     }
   } catch (error) {
     if (error instanceof DomainError) return { ...common, operator: error }

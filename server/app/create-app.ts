@@ -12,10 +12,12 @@ import { createParts, toServices } from './create-services.ts'
 import { drainHttp } from './drain.ts'
 import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics-endpoint.ts'
-import { createHttpServer } from './http-server.ts'
+import { limitConnections } from './connection-shares.ts'
+import { createHttpServer, endSocket } from './http-server.ts'
 import { createInfrastructure, type InfrastructureOverrides } from './infrastructure.ts'
 import { mountNotFound } from './not-found.ts'
 import { readinessChecks } from './readiness.ts'
+import { secureExpress, securityHeaders, toHeaderLines } from './security-headers.ts'
 import { startServices, stopServices } from './service-lifecycle.ts'
 
 export interface App {
@@ -35,6 +37,8 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   const parts = createParts(config, infrastructure)
   const services = toServices(config, infrastructure, parts)
   const stopMaintenance = await startServices(parts, infrastructure)
+  const headers = securityHeaders(config.service.publicUrl)
+  const headerLines = toHeaderLines(headers)
   let draining = false
 
   const graphql = createGraphqlServer({
@@ -42,15 +46,17 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     log: services.log,
     isProduction: config.production,
     allowedOrigins: services.allowedOrigins,
+    headerLines,
   })
   const access = new OperatorAccess({ operators: config.operators, abuseGuard: services.abuseGuard })
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
+  secureExpress(app, headers)
   // Its default, a look at NODE_ENV, would put stack traces into answers.
   app.set('env', 'production')
   const serveDirectly = mountRestFacade(app, ROUTES, services)
-  mountMetrics(app, infrastructure.metrics, access)
+  mountMetrics(app, infrastructure.metrics, access, services.clientAddresses)
   mountHealth(app, readinessChecks(infrastructure), () => draining)
   app.use('/graphql', (request, response) => {
     // Express cuts the mount path off; the GraphQL server routes by the whole one.
@@ -62,10 +68,11 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
 
   const server = createHttpServer((request, response) => {
     if (!serveDirectly(request, response)) app(request, response)
-  })
+  }, headers)
+  limitConnections(server, config.http, { addresses: services.clientAddresses, log: services.log })
   server.on('upgrade', (request, socket, head) => {
     if (request.url?.split('?')[0] === '/graphql' && !draining) graphql.handleUpgrade(request, socket, head)
-    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    else endSocket(socket, { status: 404, headers: headerLines })
   })
   const url = await listen(server, config.http)
   // Only now, since nodes that are slow or away must not hold up the start.

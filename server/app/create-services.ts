@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { ClientAddresses } from '../domain/client-addresses.ts'
 import { CurrentLimitsService } from '../domain/rate-limits/current-limits-service.ts'
 import { LimitOverrideRepository } from '../domain/rate-limits/limit-override-repository.ts'
 import { LimitOverrideService } from '../domain/rate-limits/limit-override-service.ts'
@@ -73,6 +74,7 @@ export function toServices(config: Config, { clock, ids, log, db, reports }: Inf
     allowedOrigins: config.service.allowedOrigins,
     version: config.service.version,
     openAiErrors: config.errors.format === 'openai',
+    clientAddresses: new ClientAddresses(config.http.trustedProxies),
     clock,
     ids,
     log,

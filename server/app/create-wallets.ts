@@ -8,6 +8,7 @@ import type { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
 import { AddressLimit } from '../domain/rate-limits/address-limit.ts'
 import { SignInChallenges } from '../domain/wallets/sign-in/sign-in-challenge.ts'
 import { SignInService } from '../domain/wallets/sign-in/sign-in-service.ts'
+import { SingleUseRepository } from '../domain/wallets/sign-in/single-use-repository.ts'
 import { WalletSessionRepository } from '../domain/wallets/sign-in/wallet-session-repository.ts'
 import { WalletSessions } from '../domain/wallets/sign-in/wallet-session.ts'
 import { WalletStakeRepository } from '../domain/wallets/stakes/wallet-stake-repository.ts'
@@ -24,10 +25,7 @@ import { createContractWalletVerifier } from '../upstream/wallets/contract-walle
 import type { Infrastructure } from './infrastructure.ts'
 import type { MaintenanceTask } from './maintenance.ts'
 
-type WalletParts = Pick<
-  Infrastructure,
-  'db' | 'reports' | 'clock' | 'ids' | 'log' | 'singleUse' | 'stakingChain' | 'windows'
-> & {
+type WalletParts = Pick<Infrastructure, 'db' | 'reports' | 'clock' | 'ids' | 'log' | 'stakingChain' | 'windows'> & {
   events: KeyEvents
   abuseGuard: AbuseGuard
   ledger: LedgerService
@@ -37,10 +35,11 @@ type WalletParts = Pick<
 
 /** Sign-in of wallets, their sessions, links, stakes and keys, and what they may read of their accounts. */
 export function createWallets(config: Config, parts: WalletParts) {
-  const { db, reports, clock, ids, singleUse, events, abuseGuard, ledger } = parts
+  const { db, reports, clock, ids, events, abuseGuard, ledger } = parts
   const origin = config.service.publicUrl
   const repository = new WalletAccountRepository(db)
-  const stakes = createStakes(config, parts)
+  const singleUse = new SingleUseRepository(db)
+  const stakes = createStakes(config, { ...parts, singleUse })
   const accounts = new WalletAccounts({ repository, events, stakes, clock })
   const node = config.x402.base?.rpcUrl
   const contractWallets = node === undefined ? null : createContractWalletVerifier(node)
@@ -60,6 +59,7 @@ export function createWallets(config: Config, parts: WalletParts) {
     web3Keys: new Web3KeyService({
       ...parts,
       ...createWeb3KeyGuards(config, parts),
+      singleUse,
       contractWallets,
       stakes,
       accounts,
@@ -79,19 +79,24 @@ export function createWallets(config: Config, parts: WalletParts) {
       minimumNanoUsd: walletMinimumNanoUsd(config),
     }),
   }
-  return { services, accounts, stakes, tasks: maintenanceTasks(config, { stakes, walletSessions }) }
+  return { services, accounts, stakes, tasks: maintenanceTasks(config, { stakes, walletSessions, singleUse }) }
 }
 
 function maintenanceTasks(
   { staking }: Config,
-  { stakes, walletSessions }: { stakes: WalletStakes; walletSessions: WalletSessions },
+  {
+    stakes,
+    walletSessions,
+    singleUse,
+  }: { stakes: WalletStakes; walletSessions: WalletSessions; singleUse: SingleUseRepository },
 ): MaintenanceTask[] {
   const sessions = { name: 'wallet sessions', everySeconds: 600, run: () => walletSessions.maintain() }
-  if (staking === undefined) return [sessions]
-  return [sessions, { name: 'stakes', everySeconds: staking.refreshSeconds, run: () => stakes.refresh() }]
+  const claims = { name: 'single use claims', everySeconds: 60, run: () => singleUse.deleteExpired() }
+  if (staking === undefined) return [sessions, claims]
+  return [sessions, claims, { name: 'stakes', everySeconds: staking.refreshSeconds, run: () => stakes.refresh() }]
 }
 
-function createStakes({ staking }: Config, parts: WalletParts): WalletStakes {
+function createStakes({ staking }: Config, parts: WalletParts & { singleUse: SingleUseRepository }): WalletStakes {
   const { db, clock, ids, log, singleUse, stakingChain, balanceFeed } = parts
   return new WalletStakes({
     chain: stakingChain,

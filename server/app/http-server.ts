@@ -1,6 +1,6 @@
-import { createServer, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { RequestListener } from 'node:http'
+import { securedResponse, toHeaderLines } from './security-headers.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 /** Bounds the arrival of a whole request, uploads included; answers may take longer. */
@@ -8,7 +8,6 @@ const REQUEST_TIMEOUT_MS = 120_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const CONNECTIONS_CHECK_MS = 1_000
 const HEADER_BYTES_MAX = 16 * 1024
-const CONNECTIONS_MAX = 10_000
 
 /** Node's parser refuses some requests before any route sees them; these are its codes with a status and a sentence. */
 const PARSER_REFUSALS: Record<string, { status: number; error: string }> = {
@@ -18,7 +17,7 @@ const PARSER_REFUSALS: Record<string, { status: number; error: string }> = {
 const MALFORMED = { status: 400, error: 'The request is not valid HTTP' }
 
 /** The HTTP server with its limits; slow and oversized clients are let go without costing the others anything. */
-export function createHttpServer(listener: RequestListener): Server {
+export function createHttpServer(listener: RequestListener, securityHeaders: readonly string[]): Server {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -27,22 +26,25 @@ export function createHttpServer(listener: RequestListener): Server {
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
       noDelay: true,
+      ServerResponse: securedResponse(securityHeaders),
     },
     listener,
   )
-  server.maxConnections = CONNECTIONS_MAX
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket, error.code ?? ''))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const { status, error: message } = PARSER_REFUSALS[error.code ?? ''] ?? MALFORMED
+    const body = JSON.stringify({ error: message })
+    const headers = `Content-Type: application/json\r\n${toHeaderLines(securityHeaders)}`
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    else endSocket(socket, { status, headers, body })
+  })
   return server
 }
 
-function refuse(socket: Duplex, code: string): void {
-  if (code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const { status, error } = PARSER_REFUSALS[code] ?? MALFORMED
-  const body = JSON.stringify({ error })
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
+/** Responds on a connection that has no response object, and closes it. */
+export function endSocket(
+  socket: Duplex,
+  { status, headers, body = '' }: { status: number; headers: string; body?: string },
+): void {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}`
+  socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
 }

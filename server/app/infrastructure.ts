@@ -15,7 +15,6 @@ import type { Log } from '../domain/log.ts'
 import type { PaymentNetwork } from '../domain/payments/payment-network.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
-import type { SingleUseStore } from '../domain/wallets/sign-in/single-use-store.ts'
 import type { StakingChain } from '../domain/wallets/stakes/staking-chain.ts'
 import { createLog } from '../observability/log.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
@@ -33,7 +32,6 @@ export interface Infrastructure extends DatabaseConnections {
   metrics: Metrics
   checkDatabase: DatabaseHandle['check']
   windows: WindowStore
-  singleUse: SingleUseStore
   pubSub: PubSub
   providers: ReadonlyMap<string, InferenceProvider>
   /** Chains on which wallets pay. */
@@ -68,7 +66,6 @@ export async function createInfrastructure(
     redisUrl: config.redis?.url ?? null,
     log,
     countRateStoreLoss: metrics.countRateStoreLoss,
-    startedAtMs: clock.nowMs(),
   })
   const providers = overrides.providers ?? createProviders(config.providers)
   return {
@@ -83,7 +80,6 @@ export async function createInfrastructure(
     runStatement: database.runStatement,
     checkDatabase: database.check,
     windows: stores.windows,
-    singleUse: stores.singleUse,
     pubSub: stores.pubSub,
     providers,
     paymentNetworks,

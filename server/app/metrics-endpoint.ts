@@ -1,13 +1,14 @@
 import type { Express } from 'express'
+import type { ClientAddresses } from '../domain/client-addresses.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { OperatorAccess } from '../domain/operators/operator-access.ts'
 import type { Metrics } from '../observability/metrics.ts'
 
 /** `GET /metrics` for whoever holds an operator token: figures of a process are nobody else's business. */
-export function mountMetrics(app: Express, metrics: Metrics, access: OperatorAccess): void {
+export function mountMetrics(app: Express, metrics: Metrics, access: OperatorAccess, addresses: ClientAddresses): void {
   app.get('/metrics', async (request, response) => {
     try {
-      access.identify(request.headers.authorization, request.socket.remoteAddress ?? '')
+      access.identify(request.headers.authorization, addresses.of(request))
     } catch (error) {
       if (!(error instanceof DomainError)) throw error
       if (error.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(error.retryAfterSeconds))

@@ -10,11 +10,11 @@ import { ConfigError } from './problem.ts'
 import { RELEASE_REVISION } from './release.ts'
 import { readOrCreateSecret, type Secrets } from './secrets.ts'
 
-type Sections = Omit<ConfigFile, '$schema' | 'service'>
+type Sections = Omit<ConfigFile, '$schema' | 'service' | 'http'>
 
 /** Everything that an operator decides, typed and frozen. What is off is null or absent, never a flag beside half a setting. */
 export interface Config extends Sections {
-  http: { host: string; port: number }
+  http: { host: string; port: number } & ConfigFile['http']
   database: { kind: 'postgres'; url: string } | { kind: 'embedded'; dataDir: string }
   redis: { url: string } | null
   dataDir: string
@@ -68,7 +68,7 @@ interface ConfigParts {
 
 function createConfig(file: ConfigFile, { env, secrets }: ConfigParts): Config {
   return deepFreeze({
-    http: env.http,
+    http: { ...env.http, ...file.http },
     database:
       env.databaseUrl === null
         ? { kind: 'embedded', dataDir: env.dataDir }

@@ -14,6 +14,7 @@ import type { ProcessesTable } from './tables/processes-table.ts'
 import type { RateLimitRefusalsTable } from './tables/rate-limit-refusals-table.ts'
 import type { RevokedWalletSessionsTable } from './tables/revoked-wallet-sessions-table.ts'
 import type { SettlementFailuresTable } from './tables/settlement-failures-table.ts'
+import type { SingleUseClaimsTable } from './tables/single-use-claims-table.ts'
 import type { UsageClosingsTable } from './tables/usage-closings-table.ts'
 import type { UsageDailyTable } from './tables/usage-daily-table.ts'
 import type { UsageDailyTotalsTable } from './tables/usage-daily-totals-table.ts'
@@ -41,6 +42,7 @@ export interface Database {
   processes: ProcessesTable
   rate_limit_refusals: RateLimitRefusalsTable
   revoked_wallet_sessions: RevokedWalletSessionsTable
+  single_use_claims: SingleUseClaimsTable
   usage_closings: UsageClosingsTable
   usage_daily: UsageDailyTable
   usage_daily_totals: UsageDailyTotalsTable

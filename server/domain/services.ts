@@ -2,6 +2,7 @@ import type { AccountService } from './accounts/account-service.ts'
 import type { ApiKeyService } from './api-keys/api-key-service.ts'
 import type { AuditService } from './audit/audit-service.ts'
 import type { AuthService } from './auth/auth-service.ts'
+import type { ClientAddresses } from './client-addresses.ts'
 import type { Clock } from './clock.ts'
 import type { IdSource } from './ids.ts'
 import type { IdempotencyService } from './idempotency/idempotency-service.ts'
@@ -51,6 +52,7 @@ export interface Services {
   version: string
   /** Errors in OpenAI's form for every caller, not only for those who ask by header. */
   openAiErrors: boolean
+  clientAddresses: ClientAddresses
   clock: Clock
   ids: IdSource
   log: Log

@@ -1,20 +1,15 @@
 import type { Log } from '../domain/log.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
-import type { SingleUseStore } from '../domain/wallets/sign-in/single-use-store.ts'
 import { FailoverWindowStore } from './failover-window-store.ts'
 import { MemoryPubSub } from './memory/memory-pub-sub.ts'
-import { MemorySingleUseStore } from './memory/memory-single-use-store.ts'
 import { MemoryWindowStore } from './memory/memory-window-store.ts'
 import { closeRedis, createRedis } from './redis/redis-client.ts'
 import { RedisPubSub } from './redis/redis-pub-sub.ts'
-import { RedisSingleUseStore } from './redis/redis-single-use-store.ts'
 import { RedisWindowStore } from './redis/redis-window-store.ts'
 
 export interface Stores {
   windows: WindowStore
-  /** What may be used once, over all processes that share the store. */
-  singleUse: SingleUseStore
   pubSub: PubSub
   /** True while a configured Redis does not answer and this process limits by itself. */
   isDegraded: () => boolean
@@ -26,8 +21,6 @@ export interface StoreOptions {
   redisUrl: string | null
   log: Log
   countRateStoreLoss: () => void
-  /** Start of this process, in Unix ms. */
-  startedAtMs: number
   /** Separates instances that share one Redis. */
   keyPrefix?: string
 }
@@ -45,7 +38,6 @@ export async function createStores(options: StoreOptions): Promise<Stores> {
   const pubSub = new RedisPubSub({ publisher: client, subscriber, log, keyPrefix })
   return {
     windows,
-    singleUse: new RedisSingleUseStore({ client, keyPrefix }),
     pubSub,
     isDegraded: () => windows.degraded,
     close: async () => {
@@ -57,12 +49,11 @@ export async function createStores(options: StoreOptions): Promise<Stores> {
   }
 }
 
-function createMemoryStores({ log, startedAtMs }: StoreOptions): Stores {
+function createMemoryStores({ log }: StoreOptions): Stores {
   const windows = new MemoryWindowStore()
   const pubSub = new MemoryPubSub(log)
   return {
     windows,
-    singleUse: new MemorySingleUseStore(startedAtMs),
     pubSub,
     isDegraded: () => false,
     close: async () => {

@@ -5,7 +5,7 @@ const PAGE = 'https://wallet.example'
 
 /** Headers that a page may read without being told so, or that are for the browser. */
 const FOR_EVERYBODY =
-  /^(cache-control|content-(length|type)|connection|keep-alive|transfer-encoding|vary|access-control-.*)$/
+  /^(cache-control|content-(length|type)|connection|keep-alive|transfer-encoding|vary|access-control-.*|x-content-type-options|referrer-policy|x-frame-options)$/
 
 const listOf = (response: Response, name: string): string[] =>
   (response.headers.get(name) ?? '').split(', ').map((item) => item.toLowerCase())

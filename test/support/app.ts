@@ -82,7 +82,7 @@ export function testModels(providerId = 'main') {
 
 function createTestConfig(file: Record<string, unknown>, redisUrl: string | null): Config {
   const { rpc, ...others } = file
-  const { service, ...sections } = ConfigFile.parse({
+  const { service, http, ...sections } = ConfigFile.parse({
     compatibility: { text: { 'gpt-4o': 'test-model' } },
     // Nothing that a test calls may leave the machine.
     rpc: Object.assign({ publicNodes: false }, rpc),
@@ -90,7 +90,7 @@ function createTestConfig(file: Record<string, unknown>, redisUrl: string | null
   })
   return {
     ...sections,
-    http: { host: '127.0.0.1', port: 0 },
+    http: { ...http, host: '127.0.0.1', port: 0 },
     database: { kind: 'embedded', dataDir: '' },
     redis: redisUrl === null ? null : { url: redisUrl },
     dataDir: '',

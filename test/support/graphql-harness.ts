@@ -4,6 +4,7 @@ import { createRequests } from '../../server/app/create-requests.ts'
 import { createGraphqlServer } from '../../schema/server.ts'
 import type { GraphqlLimits } from '../../schema/limits.ts'
 import { Catalogue } from '../../server/domain/inference/catalogue.ts'
+import { ClientAddresses } from '../../server/domain/client-addresses.ts'
 import { ServiceParameterReader } from '../../server/domain/inference/chat/service-parameters.ts'
 import { ModelDefinition } from '../../server/domain/inference/model-definition.ts'
 import { CurrentLimitsService } from '../../server/domain/rate-limits/current-limits-service.ts'
@@ -67,6 +68,7 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     serviceName: 'service',
     version: '20260115.120000',
     openAiErrors: false,
+    clientAddresses: new ClientAddresses([]),
     clock,
     ids: keys.ids,
     log,

@@ -3,6 +3,7 @@ import express from 'express'
 import { mountRestFacade } from '../../rest-facade/mount.ts'
 import type { Route } from '../../rest-facade/route.ts'
 import type { Caller } from '../../server/domain/auth/caller.ts'
+import { ClientAddresses } from '../../server/domain/client-addresses.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { PaymentOptions } from '../../server/domain/payments/payment-options.ts'
 import type { Services } from '../../server/domain/services.ts'
@@ -25,6 +26,7 @@ export async function startRestHarness(
     version: '20260115.120000',
     allowedOrigins: ['*'],
     openAiErrors: false,
+    clientAddresses: new ClientAddresses([]),
     clock,
     ids: createIdSource(clock),
     log: silent,

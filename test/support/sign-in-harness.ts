@@ -9,9 +9,9 @@ import type { SingleUseStore } from '../../server/domain/wallets/sign-in/single-
 import { WalletAccounts } from '../../server/domain/wallets/wallet-accounts.ts'
 import type { WalletAccountSettings } from '../../server/domain/wallets/wallet-account-repository.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
-import { MemorySingleUseStore } from '../../server/store/memory/memory-single-use-store.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { silentLog } from './key-harness.ts'
+import { createMemoryClaims } from './memory-claims.ts'
 import { SERVICE_ORIGIN } from './wallet-signers.ts'
 
 export const CLIENT_ADDRESS = '192.0.2.1'
@@ -41,7 +41,7 @@ export function createSignInHarness(
   })
   const signIn = new SignInService({
     origin: SERVICE_ORIGIN,
-    nonces: options.nonces ?? new MemorySingleUseStore(0),
+    nonces: options.nonces ?? createMemoryClaims(),
     accounts,
     abuseGuard,
     contractWallets: options.contractWallets ?? null,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MODEL_TYPES, ModelDefinition } from '../../domain/inference/model-definition.ts'
 import { LimitTable } from '../../domain/rate-limits/limit-table.ts'
+import { HttpSection } from './http.ts'
 import { Provider } from './provider.ts'
 import { RpcSection } from './rpc.ts'
 import { ServiceSection } from './service.ts'
@@ -31,6 +32,7 @@ const ErrorsSection = z
 export const ConfigFile = z.strictObject({
   $schema: z.string().optional().describe('Location of this schema, for editors'),
   service: ServiceSection,
+  http: HttpSection,
   providers: z.array(Provider).default([]).describe('Who serves models'),
   models: z
     .array(ModelDefinition)

@@ -13,6 +13,11 @@ const STATEMENTS = [
     session_id uuid primary key,
     expires_at timestamptz not null
   )`,
+  sql`create table single_use_claims (
+    claim_key text primary key,
+    expires_at timestamptz not null
+  )`,
+  sql`create index single_use_claims_expiry on single_use_claims (expires_at)`,
   sql`create table wallet_stakes (
     wallet_address text primary key,
     account_id uuid not null references accounts,

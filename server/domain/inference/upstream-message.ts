@@ -14,6 +14,7 @@ const SECRETS: readonly RegExp[] = [
   /\blocalhost(?::\d{1,5})?\b/gi,
   /\b[a-z][a-z0-9.-]*:\d{2,5}\b/gi,
   /(?<![\w/])\/(?:usr|home|opt|app|var|root|tmp|etc|mnt|srv|workspace)\/[^\s"',)]*/g,
+  /\/[^\s"'<>?]{0,300}\?[^\s"'<>=]{0,300}=[^\s"'<>]*/g,
   /\b(?=\w*\d)(?=\w*[A-Za-z])\w{32,}\b/g,
 ]
 

@@ -3,7 +3,7 @@ import type { Database } from '../../db/schema.ts'
 import type { PaymentRow } from '../../db/tables/payments-table.ts'
 import type { WalletAddress } from '../wallets/wallet-address.ts'
 import { accountIdOf } from '../wallets/wallet-account-id.ts'
-import { NANO_USD_PER_ATOMIC } from './payment-amount.ts'
+import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
 import { type Payment, type PaymentState, type PaymentStep, UNRESOLVED_STATES } from './payment.ts'
 import { toPayment, toRow } from './payment-row.ts'
 

@@ -2,6 +2,8 @@ export interface NodeAnswer {
   status: number
   /** Raw bytes, uncompressed. */
   body: AsyncIterable<Uint8Array>
+  /** Ends the deadline of the answer as a whole: from here it is passed on as it arrives, and only pauses are limited. */
+  startStream: () => void
 }
 
 /** One JSON-RPC node. `send` rejects only when no response head arrived (connection, timeout, abort). */

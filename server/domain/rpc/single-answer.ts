@@ -32,7 +32,7 @@ export type SingleAnswer = { shape: 'empty' } | WholeAnswer | StreamedAnswer
 
 /** Reads until it is known what the answer costs; undefined when it is no answer to a single JSON-RPC request. */
 export async function readSingleAnswer(
-  { status, body }: NodeAnswer,
+  { status, body, startStream }: NodeAnswer,
   options: { notification: boolean },
 ): Promise<SingleAnswer | undefined> {
   const rest = body[Symbol.asyncIterator]()
@@ -54,6 +54,7 @@ export async function readSingleAnswer(
     scanner.push(next.value)
   }
   if (isSuccess(status) && scanner.kind !== null && scanner.state !== 'malformed') {
+    startStream()
     return { shape: 'stream', kind: scanner.kind, head, rest, scanner }
   }
   await rest.return?.()

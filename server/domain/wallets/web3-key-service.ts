@@ -14,6 +14,9 @@ import type { WalletAccounts } from './wallet-accounts.ts'
 import { parseWalletAddress, type WalletAddress } from './wallet-address.ts'
 import { WEB3_TOKEN_SECONDS, type Web3KeyTokens } from './web3-key-token.ts'
 
+/** How long a used token is remembered: until no process accepts it, even if its clock is a minute behind. */
+const TOKEN_KEPT_MS = (WEB3_TOKEN_SECONDS + 60) * 1_000
+
 export interface Web3KeyInput {
   address: string
   /** EIP-191 over the token as it came. */
@@ -62,12 +65,12 @@ export class Web3KeyService {
       throw invalidField('address', 'Invalid wallet address: it must be 0x and 40 hexadecimal digits, a wallet on Base')
     }
     await limit.admit(request.address)
-    const token = await tokens.read(input.token)
+    const tokenId = await tokens.read(input.token)
     await this.#assertSigned(wallet, input, request.address)
     const caller = await accounts.callerOf(wallet)
     assertMayManage(wallet, caller.accountId, input.key)
     await this.#assertStaked(wallet, caller.accountId)
-    await this.#useUp(token)
+    await this.#useUp(tokenId)
     await repository.open(wallet, clock.now())
     const context = { requestId: request.requestId, caller, signal: new AbortController().signal }
     return apiKeys.create(context, input.key)
@@ -108,12 +111,8 @@ export class Web3KeyService {
     throw invalidField('address', 'The wallet has no staked balance on Base: stake first, then ask for a key')
   }
 
-  async #useUp({ id, issuedAtMs }: { id: string; issuedAtMs: number }): Promise<void> {
-    const { singleUse } = this.#deps
-    // A store that began later may have forgotten that it was used.
-    const isForgotten = singleUse.forgetsBeforeMs !== null && issuedAtMs < singleUse.forgetsBeforeMs
-    if (isForgotten) throw invalidField('token', 'JWT has expired: it was issued before this server started')
-    const claimed = await singleUse.claim(`web3-key:${id}`, WEB3_TOKEN_SECONDS * 1_000).catch((cause: unknown) => {
+  async #useUp(tokenId: string): Promise<void> {
+    const claimed = await this.#deps.singleUse.claim(`web3-key:${tokenId}`, TOKEN_KEPT_MS).catch((cause: unknown) => {
       throw new DomainError('unavailable', 'Keys cannot be made for wallets at the moment; try again shortly', {
         retryAfterSeconds: 1,
         cause,

@@ -37,20 +37,19 @@ export class Web3KeyTokens {
   async issue(): Promise<string> {
     const { SignJWT } = await import('jose')
     const { origin, clock, ids } = this.#deps
-    // With its fraction: a server that forgot what was used must tell what was issued before it started.
-    const issuedAt = clock.nowMs() / 1_000
+    const issuedAt = Math.floor(clock.nowMs() / 1_000)
     return new SignJWT()
       .setProtectedHeader({ alg: ALGORITHM })
       .setIssuer(origin)
       .setAudience(AUDIENCE)
       .setIssuedAt(issuedAt)
-      .setExpirationTime(Math.floor(issuedAt) + WEB3_TOKEN_SECONDS)
+      .setExpirationTime(issuedAt + WEB3_TOKEN_SECONDS)
       .setJti(ids.uuid())
       .sign(this.#key)
   }
 
-  /** The token's id, and when it was issued. Fails with `invalid_request` and the text of public clients (public API facts, 7.7). */
-  async read(token: string): Promise<{ id: string; issuedAtMs: number }> {
+  /** The token's id. Fails with `invalid_request` and the text of public clients (public API facts, 7.7). */
+  async read(token: string): Promise<string> {
     if (token.length > CHARACTERS_MAX) throw malformed()
     const { jwtVerify } = await import('jose')
     const { origin, clock } = this.#deps
@@ -62,7 +61,7 @@ export class Web3KeyTokens {
         currentDate: clock.now(),
         requiredClaims: ['jti', 'iat', 'exp'],
       })
-      return { id: payload.jti ?? '', issuedAtMs: Math.round((payload.iat ?? 0) * 1_000) }
+      return payload.jti ?? ''
     } catch (error) {
       const refusal = error instanceof Error && 'code' in error ? REFUSALS[String(error.code)] : undefined
       throw refusal === undefined ? malformed() : invalidField('token', refusal)

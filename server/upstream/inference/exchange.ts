@@ -2,67 +2,105 @@ import type { Dispatcher } from 'undici'
 import type { ProviderResponse } from '../../domain/inference/provider.ts'
 import { ResponseBody } from './response-body.ts'
 import { parseRetryAfterSeconds } from './retry-after.ts'
-import { toTransportError } from './transport-error.ts'
+import { timedOut, toTransportError } from './transport-error.ts'
+
+/** A stream may keep its reader waiting for so many times the timeout, all waits together. */
+const STREAM_TIMEOUTS = 10
+const EVENT_STREAM = /^text\/event-stream\b/i
 
 type ResponseHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
 /**
  * One request and its answer, straight on undici's dispatch handler: `request()` would put a Node stream in between,
  * which is the larger part of what a streamed answer costs.
+ *
+ * The timeout bounds the whole exchange, from here to the last byte, so an upstream that trickles cannot keep it open. Once
+ * a stream has begun, each pause is limited instead (by the pool), and the sum of all pauses to ten times the timeout.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly response: Promise<ProviderResponse>
+  readonly #response: Promise<ProviderResponse>
   readonly #signal: AbortSignal
   readonly #resolve: (response: ProviderResponse) => void
   readonly #reject: (error: unknown) => void
+  readonly #timeoutMs: number
+  readonly #deadline: NodeJS.Timeout
   /** Rejects at once, since an exchange that still waits for a connection has no controller to abort. */
-  readonly #abort = () => {
-    const reason = abortReason(this.#signal)
-    this.#reject(reason)
-    this.#controller?.abort(reason)
-  }
+  readonly #abort = () => this.#cancel(abortReason(this.#signal))
+  #canceledBy: Error | undefined
+  #isEventStream = false
   #controller: Dispatcher.DispatchController | undefined
   #body: ResponseBody | undefined
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, timeoutMs: number) {
     const { promise, resolve, reject } = Promise.withResolvers<ProviderResponse>()
-    this.response = promise
+    this.#response = promise
     this.#resolve = resolve
     this.#reject = reject
     this.#signal = signal
     signal.addEventListener('abort', this.#abort)
+    this.#timeoutMs = timeoutMs
+    this.#deadline = setTimeout(() => this.#cancel(timedOut()), timeoutMs)
   }
+
+  /** Sends the request. Rejects with `upstream_failed`, `upstream_timeout` or the reason of the signal if no head arrives. */
+  run(pool: Dispatcher, request: Dispatcher.DispatchOptions): Promise<ProviderResponse> {
+    try {
+      pool.dispatch(request, this)
+    } catch (error) {
+      this.#cancel(toTransportError(error))
+    }
+    return this.#response
+  }
+
+  /** The response is passed on from here before it is complete. */
+  readonly startStream = (): void => clearTimeout(this.#deadline)
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#signal.aborted) controller.abort(abortReason(this.#signal))
+    if (this.#canceledBy !== undefined) controller.abort(this.#canceledBy)
+    else if (this.#signal.aborted) controller.abort(abortReason(this.#signal))
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
     if (status < 200) return
-    this.#body = new ResponseBody(controller)
+    const contentType = header(headers, 'content-type') ?? ''
+    this.#isEventStream = status < 300 && EVENT_STREAM.test(contentType)
+    this.#body = new ResponseBody(controller, this.#timeoutMs * STREAM_TIMEOUTS)
     this.#resolve({
       status,
-      contentType: header(headers, 'content-type') ?? '',
+      contentType,
       retryAfterSeconds: parseRetryAfterSeconds(header(headers, 'retry-after'), header(headers, 'date')),
       body: this.#body,
     })
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#isEventStream) this.startStream()
     this.#body?.push(chunk)
   }
 
   onResponseEnd(): void {
-    this.#signal.removeEventListener('abort', this.#abort)
+    this.#release()
     this.#body?.end()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: unknown): void {
-    this.#signal.removeEventListener('abort', this.#abort)
-    const error = this.#signal.aborted ? abortReason(this.#signal) : toTransportError(cause)
+    this.#release()
+    const error = this.#canceledBy ?? toTransportError(cause)
     if (this.#body === undefined) this.#reject(error)
     else this.#body.fail(error)
+  }
+
+  #cancel(reason: Error): void {
+    this.#release()
+    this.#canceledBy ??= reason
+    this.#reject(reason)
+    this.#controller?.abort(reason)
+  }
+
+  #release(): void {
+    clearTimeout(this.#deadline)
+    this.#signal.removeEventListener('abort', this.#abort)
   }
 }
 

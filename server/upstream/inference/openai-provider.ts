@@ -1,7 +1,6 @@
 import { type Dispatcher, Pool } from 'undici'
 import type { InferenceProvider, ProviderRequest, ProviderResponse } from '../../domain/inference/provider.ts'
 import { Exchange } from './exchange.ts'
-import { toTransportError } from './transport-error.ts'
 
 const DEFAULT_TIMEOUT_SECONDS = 600
 const CONNECT_TIMEOUT_MS = 10_000
@@ -13,7 +12,7 @@ export interface OpenAiProviderOptions {
   /** Including the version: `https://api.example.com/v1`. */
   baseUrl: string
   apiKey?: string | undefined
-  /** Bounds the wait for the response head, and each wait for more of the body. */
+  /** Bounds the whole response; of a stream that has begun, each wait for more of it. */
   timeoutSeconds?: number | undefined
 }
 
@@ -47,14 +46,8 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): InferenceP
         headers,
         body: JSON.stringify(body),
       }
-      const exchange = new Exchange(signal)
-      try {
-        pool.dispatch(request, exchange)
-      } catch (error) {
-        throw toTransportError(error)
-      }
       // Awaited: to return it would cost three more turns.
-      return await exchange.response
+      return await new Exchange(signal, timeoutMs).run(pool, request)
     },
     close: () => pool.destroy(),
   }

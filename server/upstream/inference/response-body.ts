@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { timedOut } from './transport-error.ts'
 
 const PAUSE_ABOVE_BYTES = 262_144
 
@@ -12,7 +13,7 @@ const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 /**
  * A response body as undici hands it over, for exactly one reader. Chunks that arrive in one socket read come out as
  * one, because parsing and forwarding cost per chunk; beyond 256 KiB unread the socket is paused. Leaving the loop early
- * aborts the exchange.
+ * aborts the exchange, and so does an upstream that keeps its reader waiting for `waitMsMax` in total.
  */
 export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #controller: Dispatcher.DispatchController
@@ -22,15 +23,20 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined
   #error: unknown
   #waiter: Waiter | undefined
   #wakeScheduled = false
+  readonly #waitMsMax: number
+  #waitedMs = 0
+  #waitsSinceMs = 0
 
-  constructor(controller: Dispatcher.DispatchController) {
+  constructor(controller: Dispatcher.DispatchController, waitMsMax: number) {
     this.#controller = controller
+    this.#waitMsMax = waitMsMax
   }
 
   push(chunk: Uint8Array): void {
     this.#chunks.push(chunk)
     this.#size += chunk.length
     if (this.#size > PAUSE_ABOVE_BYTES) this.#controller.pause()
+    this.#countWait()
     this.#wake()
   }
 
@@ -51,6 +57,7 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined
     if (this.#ended) return Promise.resolve(DONE)
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
+      this.#waitsSinceMs = performance.now()
     })
   }
 
@@ -66,6 +73,13 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined
 
   [Symbol.asyncIterator](): this {
     return this
+  }
+
+  /** Counted when a chunk ends a wait: one that never ends is limited by the idle timeout of the pool. */
+  #countWait(): void {
+    if (this.#waiter === undefined || this.#wakeScheduled) return
+    this.#waitedMs += performance.now() - this.#waitsSinceMs
+    if (this.#waitedMs > this.#waitMsMax) this.#controller.abort(timedOut())
   }
 
   /** Deferred by a microtask: by then the parser has handed over everything that this socket read held. */

@@ -9,12 +9,15 @@ const TIMEOUT_CODES = new Set([
 
 /** A failed exchange in the domain's words; the cause, which may name hosts, stays behind for the log. */
 export function toTransportError(cause: unknown): DomainError {
-  if (TIMEOUT_CODES.has(errorCode(cause))) {
-    const message = 'The model provider did not answer in time. Try again, or send less work.'
-    return new DomainError('upstream_timeout', message, { cause })
-  }
+  if (cause instanceof DomainError) return cause
+  if (TIMEOUT_CODES.has(errorCode(cause))) return timedOut(cause)
   const message = 'The connection to the model provider failed. Try again, or choose another model.'
   return new DomainError('upstream_failed', message, { cause })
+}
+
+export function timedOut(cause?: unknown): DomainError {
+  const message = 'The model provider did not answer in time. Try again, or send less work.'
+  return new DomainError('upstream_timeout', message, { cause })
 }
 
 function errorCode(error: unknown): string {

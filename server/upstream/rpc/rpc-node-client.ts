@@ -16,7 +16,7 @@ export interface RpcNodeOptions {
   batchItemsMax?: number | undefined
   /** True unless the operator said that it may serve another chain than its network. */
   checkChain?: boolean | undefined
-  /** Bounds the wait for the response head, and each wait for more of the body. */
+  /** Bounds the whole response; of a large one that is passed on already, each wait for more of it. */
   timeoutSeconds?: number | undefined
   headers?: Readonly<Record<string, string>> | undefined
 }
@@ -44,9 +44,9 @@ export function createRpcNode(options: RpcNodeOptions): RpcNode {
     async send(body, signal): Promise<NodeAnswer> {
       signal.throwIfAborted()
       const request: Dispatcher.DispatchOptions = { method: 'POST', path, headers, body }
-      const exchange = new Exchange(signal)
-      pool.dispatch(request, exchange)
-      return exchange.response
+      const exchange = new Exchange(signal, timeoutMs)
+      const answer = await exchange.run(pool, request)
+      return { status: answer.status, body: answer.body, startStream: exchange.startStream }
     },
     close: () => pool.destroy(),
   }

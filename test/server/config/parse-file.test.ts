@@ -117,6 +117,12 @@ describe('an invalid file', () => {
     ['service: { allowedOrigins: ["https://example.com/app"] }', 'service.allowedOrigins[0]: must be * or an origin'],
     ['service: { version: latest }', 'service.version: must be auto or'],
     [
+      'http: { trustedProxies: ["proxy.example.com"] }',
+      'http.trustedProxies[0]: must be an IP address or a CIDR range',
+    ],
+    ['http: { trustedProxies: ["10.0.0.0/33"] }', 'http.trustedProxies[0]: must be an IP address or a CIDR range'],
+    ['http: { trustedProxies: ["::/0"] }', 'http.trustedProxies[0]: trusts every address'],
+    [
       'rpc: { networks: { base: { upstreams: [{ url: "http://localhost:1" }] } } }',
       'rpc.networks.base: there is no network of this name; the networks are: arbitrum-mainnet, ',
     ],

@@ -18,8 +18,6 @@ export interface SignInBinding {
   /** From the configuration, never from a request's Host header. */
   origin: string
   nowMs: number
-  /** Nothing issued before is taken: the store of nonces may have forgotten it. Null: it has not. */
-  notIssuedBeforeMs: number | null
 }
 
 /** Binds a message to this service, its chains and this moment; cheap, so it comes before any cryptography. Returns its nonce. */
@@ -51,16 +49,13 @@ export function checkTimestamp(message: SignInMessage, timestampMs: number | nul
   throw signInRefused('TIMESTAMP_MISMATCH', 'timestamp is more than 30 s away from Issued At in the signed text')
 }
 
-function checkTimes(message: SignInMessage, { nowMs, notIssuedBeforeMs }: SignInBinding): void {
+function checkTimes(message: SignInMessage, { nowMs }: SignInBinding): void {
   const issuedAtMs = instant(message.issuedAt, 'Issued At')
   if (issuedAtMs - nowMs > SKEW_MS) {
     throw signInRefused('FUTURE_TIMESTAMP', 'Issued At is more than 30 s ahead; set the clock of the wallet right')
   }
   if (nowMs - issuedAtMs > WINDOW_MS) {
     throw signInRefused('EXPIRED', 'Issued At is more than 5 minutes ago; sign again')
-  }
-  if (notIssuedBeforeMs !== null && issuedAtMs < notIssuedBeforeMs) {
-    throw signInRefused('EXPIRED', 'it was issued before this server started; sign again')
   }
   if (message.expirationTime !== undefined && instant(message.expirationTime, 'Expiration Time') <= nowMs) {
     throw signInRefused('EXPIRED', 'its Expiration Time has passed; sign again')

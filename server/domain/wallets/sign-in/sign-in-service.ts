@@ -3,6 +3,7 @@ import type { WalletCaller } from '../../auth/caller.ts'
 import type { Clock } from '../../clock.ts'
 import { DomainError } from '../../errors.ts'
 import type { AbuseGuard } from '../../rate-limits/abuse-guard.ts'
+import { networkOf } from '../../rate-limits/network-of.ts'
 import { RecentCache } from '../../recent-cache.ts'
 import type { WalletAccounts } from '../wallet-accounts.ts'
 import { parseWalletAddress, type WalletAddress } from '../wallet-address.ts'
@@ -130,7 +131,6 @@ export class SignInService {
     const nonce = checkSignInMessage(message, {
       origin: this.#deps.origin,
       nowMs: this.#deps.clock.nowMs(),
-      notIssuedBeforeMs: this.#deps.nonces.forgetsBeforeMs,
     })
     checkTimestamp(message, read.timestampMs)
     checkPurpose(message, { origin: this.#deps.origin, linkTo })
@@ -164,7 +164,7 @@ async function rebuilt(fields: SignInMessage, wallet: WalletAddress): Promise<Si
 }
 
 function familiarity({ address }: WalletAddress, remoteAddress: string): string {
-  return `${remoteAddress} ${address}`
+  return `${networkOf(remoteAddress)} ${address}`
 }
 
 function hashOf(payload: string): string {

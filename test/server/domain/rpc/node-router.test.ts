@@ -24,6 +24,7 @@ function fakeNode(id: string, behave: () => Behaviour, options: { batchItemsMax?
         body: (async function* () {
           yield Buffer.from(text)
         })(),
+        startStream: () => undefined,
       }
     },
     close: async () => undefined,

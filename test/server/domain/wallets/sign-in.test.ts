@@ -402,26 +402,17 @@ describe('who fails', () => {
 test('a nonce is kept for longer than any process, its clock a little apart, may take the message', async () => {
   const kept: number[] = []
   const claim = async (_key: string, ttlMs: number): Promise<boolean> => kept.push(ttlMs) > 0
-  const harness = createSignInHarness({ nonces: { forgetsBeforeMs: null, claim } })
+  const harness = createSignInHarness({ nonces: { claim } })
   expect(await outcome(harness, await fieldHeader(viemSigner(), { now: harness.clock.now() }))).toBe('ok')
   // 5 minutes back, 30 s ahead, and a minute for the clocks.
   expect(kept).toEqual([390_000])
 })
 
 test('a store of nonces that is away lets nobody in, and blames nobody', async () => {
-  const nonces = { forgetsBeforeMs: null, claim: () => Promise.reject(new Error('lost')) }
+  const nonces = { claim: () => Promise.reject(new Error('lost')) }
   const harness = createSignInHarness({ nonces, failuresMax: 1 })
   const header = await fieldHeader(viemSigner(), { now: harness.clock.now() })
   for (let attempt = 0; attempt < 3; attempt++) expect(await outcome(harness, header)).toBe('unavailable')
-})
-
-test('a store that forgets with its process takes nothing that was issued before', async () => {
-  const clock = createSignInHarness().clock
-  const nonces = { forgetsBeforeMs: clock.nowMs(), claim: async () => true }
-  const harness = createSignInHarness({ nonces })
-  const before = new Date(clock.nowMs() - 1)
-  expect(await outcome(harness, await fieldHeader(viemSigner(), { now: before }))).toBe('EXPIRED')
-  expect(await outcome(harness, await fieldHeader(viemSigner(), { now: clock.now() }))).toBe('ok')
 })
 
 test('a refusal that time undoes is not remembered', async () => {

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createIdSource } from '../../../../server/domain/ids.ts'
 import type { StakingChain } from '../../../../server/domain/wallets/stakes/staking-chain.ts'
+import { SingleUseRepository } from '../../../../server/domain/wallets/sign-in/single-use-repository.ts'
 import { WalletStakeRepository } from '../../../../server/domain/wallets/stakes/wallet-stake-repository.ts'
 import { WalletStakes } from '../../../../server/domain/wallets/stakes/wallet-stakes.ts'
 import { accountIdOf } from '../../../../server/domain/wallets/wallet-account-id.ts'
 import type { WalletAddress } from '../../../../server/domain/wallets/wallet-address.ts'
-import { MemorySingleUseStore } from '../../../../server/store/memory/memory-single-use-store.ts'
 import { BaseStakingChain } from '../../../../server/upstream/staking/base-staking-chain.ts'
 import { STAKING_ADDRESS } from '../../../support/base-chain.ts'
 import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
@@ -60,7 +60,7 @@ describe.each(DATABASE_ENGINES)('DIEM by stake on Base, on %s', (engine) => {
         chain: reader,
         stakes: new WalletStakeRepository(database.db),
         balanceFeed: { changed: () => {} },
-        turns: new MemorySingleUseStore(0),
+        turns: new SingleUseRepository(database.db),
         refreshSeconds: 60,
         clock,
         ids: createIdSource(clock),
