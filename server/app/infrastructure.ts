@@ -8,6 +8,7 @@ import type { InferenceProvider } from '../domain/inference/provider.ts'
 import type { Log } from '../domain/log.ts'
 import type { PaymentNetwork } from '../domain/payments/payment-network.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
+import { LimitShare } from '../domain/rate-limits/limit-share.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
 import type { SingleUseStore } from '../domain/wallets/sign-in/single-use-store.ts'
 import type { StakingChain } from '../domain/wallets/stakes/staking-chain.ts'
@@ -28,6 +29,8 @@ export interface Infrastructure {
   db: DatabaseHandle['db']
   runStatement?: DatabaseHandle['runStatement'] | undefined
   windows: WindowStore
+  /** What of each limit this process admits without a shared store. */
+  limitShare: LimitShare
   singleUse: SingleUseStore
   pubSub: PubSub
   providers: ReadonlyMap<string, InferenceProvider>
@@ -61,9 +64,12 @@ export async function createInfrastructure(
     overrides.db === undefined
       ? await openDatabase(config, log)
       : { db: overrides.db, runStatement: overrides.runStatement, close: async () => {} }
+  const limitShare = new LimitShare(clock)
   const stores = await createStores({
     redisUrl: config.redis?.url ?? null,
     log,
+    clock,
+    shareOf: limitShare.of,
     countRateStoreLoss: metrics.countRateStoreLoss,
     startedAtMs: clock.nowMs(),
   })
@@ -76,6 +82,7 @@ export async function createInfrastructure(
     db: database.db,
     runStatement: database.runStatement,
     windows: stores.windows,
+    limitShare,
     singleUse: stores.singleUse,
     pubSub: stores.pubSub,
     providers,

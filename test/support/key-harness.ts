@@ -47,7 +47,7 @@ export async function createKeyHarness(
     },
   }
   const auth = new AuthService({ repository: countedLookups, events, lastUsed, clock, pepper: PEPPER })
-  const windows = new MemoryWindowStore()
+  const windows = new MemoryWindowStore({ clock })
   const limits = createLimits(LimitTable.parse(undefined), { windows, clock, ids, log: silentLog, db, pubSub })
   await limits.start()
   const { rateLimits, ratePlans } = limits

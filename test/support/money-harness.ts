@@ -10,7 +10,7 @@ import type { MeteredRequest } from '../../server/domain/metering/metered-reques
 import type { RateLimiter, RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 
-const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0 }
+const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0, nowMs: 0 }
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A limiter that lets everything through and remembers what it was told. */
@@ -18,7 +18,13 @@ function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: un
   const limiter = {
     givenBack: 0,
     corrections: [] as unknown[],
-    admit: async (plan: RatePlan) => ({ plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: null }),
+    admit: async (plan: RatePlan) => ({
+      plan,
+      booking: { sharedAtMs: null, localAtMs: null },
+      requests: OPEN_WINDOW,
+      tokens: null,
+      credits: null,
+    }),
     giveBack: () => {
       limiter.givenBack++
     },

@@ -6,7 +6,7 @@ import { type Config, loadConfig } from '../../../server/config/config.ts'
 import type { ProbeLocalModels } from '../../../server/config/local-models.ts'
 
 const SECRETS = { SLUICE_OPERATOR_TOKEN: 'operator-token-for-tests', SLUICE_KEY_PEPPER: 'key-pepper-for-tests-only' }
-const clock = { now: () => new Date('2026-11-21T08:09:10.123Z'), nowMs: () => 0 }
+const clock = { now: () => new Date('2026-11-21T08:09:10.123Z'), nowMs: () => 0, monotonicMs: () => 0 }
 const nobody: ProbeLocalModels = async () => []
 
 let folder: string
