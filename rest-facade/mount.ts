@@ -184,7 +184,8 @@ async function fail(exchange: Exchange, thrown: unknown, route: Route): Promise<
   const asked = await askForPayment(exchange, error, route)
   const { status, body } = asked ?? toRestError(error, openAiShape)
   if (caller !== null) {
-    if (status !== 402 && status !== 429) services.abuseGuard.recordFailure(subjectOf(caller), caller)
+    // A failure of ours or of an upstream is nobody's abuse.
+    if (status !== 402 && status !== 429 && status < 500) services.abuseGuard.recordFailure(subjectOf(caller), caller)
     await setAccountHeaders(exchange, caller, error.limit)
   }
   setRetryHeaders(exchange, error, route)

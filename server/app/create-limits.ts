@@ -17,7 +17,7 @@ export function createLimits(
   const abuseGuard = new AbuseGuard({ limits: limits.abuse, clock, ids, pubSub, refusals })
   return {
     ratePlans: new RatePlans(limits),
-    rateLimits: new RateLimitService({ store: windows, refusals }),
+    rateLimits: new RateLimitService({ store: windows, clock, refusals }),
     abuseGuard,
     refusals,
     start: async () => {

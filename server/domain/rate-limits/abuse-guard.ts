@@ -90,7 +90,7 @@ export class AbuseGuard {
   }
 
   /**
-   * Counts one response with a non-success status other than 402 and 429, or one wrong credential of an address.
+   * Counts one response with a 4xx status other than 402 and 429, or one wrong credential of an address.
    * `source` is the caller that failed, whose log shows the refusals of a block.
    */
   recordFailure(subject: string, source: Source = null): void {

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { DomainError, type LimitFacts } from '../errors.ts'
 import { type PlanWindow, statesOf, type WindowName, type WindowStates, windowsOf } from './plan-windows.ts'
 import type { RateGrant, RateLimiter, RatePlan } from './rate-plan.ts'
@@ -10,6 +11,7 @@ export const RATE_LIMIT_TYPES: Record<WindowName, RateLimitType> = { requests: '
 
 export interface RateLimitDeps {
   store: WindowStore
+  clock: Clock
   refusals: RefusalRecorder
 }
 
@@ -48,6 +50,16 @@ export class RateLimitService implements RateLimiter {
       name === 'requests' ? [] : correction(charge, used[name]),
     )
     if (corrections.length > 0) this.#adjust(corrections, grant.booking)
+  }
+
+  /** The error of a plan that the database rejects, whose requests window is the only one. */
+  refuse(plan: RatePlan, waitSeconds: number): DomainError {
+    const windows = windowsOf(plan)
+    const nowMs = this.#deps.clock.nowMs()
+    const retryAtMs = nowMs + Math.ceil(waitSeconds * 1_000)
+    const states = windows.map(({ charge }) => ({ limit: charge.limit, remaining: 0, resetAtMs: retryAtMs, nowMs }))
+    const booking = { sharedAtMs: null, localAtMs: null }
+    return this.#refuse(plan, windows, { admitted: false, refusedBy: 0, retryAtMs, booking, states })
   }
 
   /** The plan's windows as they stand, without consuming: for the headers of answers that are not limited. */

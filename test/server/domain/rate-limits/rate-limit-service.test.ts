@@ -25,7 +25,7 @@ function setUp() {
   const clock = createFakeClock('2026-01-15T12:00:00.000Z')
   const refusals: RefusedRequest[] = []
   const log = { record: (refusal: RefusedRequest) => void refusals.push(refusal) }
-  const rateLimits = new RateLimitService({ store: new MemoryWindowStore({ clock }), refusals: log })
+  const rateLimits = new RateLimitService({ store: new MemoryWindowStore({ clock }), clock, refusals: log })
   const refusalOf = async (plan: RatePlan): Promise<DomainError> => {
     const error = await rateLimits.admit(plan).catch((thrown: unknown) => thrown)
     if (error instanceof DomainError) return error
@@ -207,7 +207,8 @@ describe('limits of a key', () => {
 })
 
 it('tells the fill of many plans in one call of the store', async () => {
-  const store = new MemoryWindowStore({ clock: createFakeClock() })
+  const clock = createFakeClock()
+  const store = new MemoryWindowStore({ clock })
   let calls = 0
   const counting: WindowStore = {
     consume: (charges) => store.consume(charges),
@@ -218,7 +219,7 @@ it('tells the fill of many plans in one call of the store', async () => {
     },
     close: () => store.close(),
   }
-  const rateLimits = new RateLimitService({ store: counting, refusals: { record: () => {} } })
+  const rateLimits = new RateLimitService({ store: counting, clock, refusals: { record: () => {} } })
   const plans = new RatePlans(LimitTable.parse({}))
   await rateLimits.admit(plans.planForText(caller, large, 1_000))
   const models = Array.from({ length: 60 }, (_, index) => ({ id: `model-${index}`, type: 'text', tier: 'M' }) as const)
