@@ -88,6 +88,7 @@ export function toServices(config: Config, { clock, ids, log, db }: Infrastructu
     accounts: accounts.accounts,
     apiKeys: accounts.apiKeys,
     auth: accounts.auth,
+    credentialRecheck: accounts.credentialRecheck,
     abuseGuard: limits.abuseGuard,
     ratePlans: limits.ratePlans,
     rateLimits: limits.rateLimits,

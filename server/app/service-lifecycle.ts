@@ -58,6 +58,7 @@ export async function stopServices(parts: Parts, { log }: Surroundings): Promise
   requests.feed.stop()
   await Promise.all([money.sweeper.stop(), money.accountChanges.stop(), accounts.lastUsed.close()])
   accounts.auth.close()
+  accounts.credentialRecheck.close()
   wallets.accounts.close()
   await Promise.all([accounts.events.close(), limits.stop(), operations.catalogueChanges.close(), rpc.close()])
 }

@@ -10,6 +10,7 @@ import type { UsageRange } from '../usage/usage-range.ts'
 import type { ApiKey } from './api-key.ts'
 import type { ApiKeyDraft } from './api-key-issuer.ts'
 import type { UpdateApiKeyInput } from './inputs.ts'
+import type { KeyEvent } from './key-events.ts'
 
 export type InsertOutcome = 'inserted' | 'limit_reached' | 'account_missing' | TooManyCreations
 
@@ -160,6 +161,20 @@ export class ApiKeyRepository {
       .returning('key_id')
       .executeTakeFirst()
     return row !== undefined
+  }
+
+  /** Which of these keys, and of these wallets' accounts, are revoked, expired at `at` or suspended, as the events that would say so. */
+  async listEnded(watched: readonly { accountId: string; keyId: string | null }[], at: Date): Promise<KeyEvent[]> {
+    const items = JSON.stringify(watched.map(({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId })))
+    const { rows } = await sql<KeyEvent>`
+      with watched as (select distinct * from json_to_recordset(${items}::json) as w (account_id uuid, key_id uuid))
+      select case when k.revoked_at is null then 'key-changed' else 'key-revoked' end as kind, k.key_id as id
+      from watched w join api_keys k using (account_id, key_id) join accounts a using (account_id)
+      where k.revoked_at is not null or k.expires_at <= ${at} or a.suspended_at is not null
+      union all
+      select 'account-changed', a.account_id from watched w join accounts a using (account_id)
+      where w.key_id is null and a.suspended_at is not null`.execute(this.#db)
+    return rows
   }
 
   /** Records last uses in one statement; an older use never overwrites a newer one. */
