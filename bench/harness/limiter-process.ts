@@ -9,7 +9,7 @@ const [keyPrefix = ''] = process.argv.slice(2)
 const client = await createRedis(REDIS_URL, log)
 /** Arrivals come in simulated time. */
 const simulated = { atMs: 0, nowMs: () => simulated.atMs }
-const store = new RedisWindowStore({ client, keyPrefix, clock: simulated })
+const store = new RedisWindowStore({ client, keyPrefix, clock: simulated, deadlineMs: 60_000 })
 
 async function take(window: LimiterJob['window'], { atMs, weight }: Arrival): Promise<Booking> {
   simulated.atMs = atMs

@@ -50,6 +50,7 @@ export interface RedisWindowStoreDeps {
   keyPrefix?: string
   /** In place of the server's clock, for simulations. */
   clock?: Pick<Clock, 'nowMs'>
+  deadlineMs?: number
 }
 
 /**
@@ -63,6 +64,7 @@ export class RedisWindowStore implements SharedWindowStore {
   readonly #client: RedisClient
   readonly #keyPrefix: string
   readonly #instant: () => string
+  readonly #deadlineMs: number
   readonly #lane: GroupCommit<Part, PromiseSettledResult<number[]>>
   #corrections: Correction[] = []
   #correctionTimer: NodeJS.Timeout | undefined
@@ -72,7 +74,8 @@ export class RedisWindowStore implements SharedWindowStore {
   #marker: string | null | undefined
 
   constructor(deps: RedisWindowStoreDeps) {
-    const { clock } = deps
+    const { clock, deadlineMs = DEADLINE_MS } = deps
+    this.#deadlineMs = deadlineMs
     this.#client = deps.client
     this.#keyPrefix = `${deps.keyPrefix ?? 'sluice'}:${LAYOUT_VERSION}`
     this.#instant = clock === undefined ? () => SERVER_CLOCK : () => String(Math.floor(clock.nowMs()))
@@ -117,7 +120,7 @@ export class RedisWindowStore implements SharedWindowStore {
   async probe(): Promise<boolean> {
     const key = `${this.#keyPrefix}:marker`
     const asked = Promise.all([this.#client.set(key, randomUUID(), { condition: 'NX' }), this.#client.get(key)])
-    const [, marker] = await withDeadline(asked, DEADLINE_MS)
+    const [, marker] = await withDeadline(asked, this.#deadlineMs)
     this.#lostBy = undefined
     const kept = this.#marker === undefined || this.#marker === marker
     this.#marker = marker
@@ -143,7 +146,7 @@ export class RedisWindowStore implements SharedWindowStore {
 
   async #untilDeadline<T>(work: Promise<T>): Promise<T> {
     try {
-      return await withDeadline(work, DEADLINE_MS)
+      return await withDeadline(work, this.#deadlineMs)
     } catch (error) {
       if (error instanceof DeadlineExceeded) this.#lostBy = error
       throw error

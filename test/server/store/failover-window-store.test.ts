@@ -67,7 +67,9 @@ function setUp({ processes = 1 } = {}) {
   }
   /** How many of as many requests as the limit twice over are admitted, by each process in turn. */
   const burst = async (one: WindowCharge) => {
-    const decisions = Array.from({ length: 2 * one.limit }, (_, index) => stores[index % processes]?.consume([one]))
+    const decisions = Array.from({ length: 2 * one.limit }, async (_, index) =>
+      stores[index % processes]?.consume([one]),
+    )
     return (await Promise.all(decisions)).filter((decision) => decision?.admitted).length
   }
   const [store = open()] = stores

@@ -70,7 +70,7 @@ describe.runIf(server !== null)('when Redis is lost', () => {
       stores,
       /** How many of 100 requests, spread over the processes, are admitted. */
       burst: async (one: WindowCharge): Promise<number> => {
-        const decisions = Array.from({ length: 100 }, (_, index) => stores[index % count]?.consume([one]))
+        const decisions = Array.from({ length: 100 }, async (_, index) => stores[index % count]?.consume([one]))
         return (await Promise.all(decisions)).filter((decision) => decision?.admitted).length
       },
       untilDegraded: (degraded: boolean) =>
