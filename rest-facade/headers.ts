@@ -31,7 +31,7 @@ export function setRateLimitHeaders(
   exchange.setHeader('x-ratelimit-reset-requests', Math.ceil(requests.resetAtMs / 1_000))
   exchange.setHeader('x-ratelimit-type', plan.scope)
   if (tokens === null) return
-  const waitMs = Math.max(0, tokens.resetAtMs - exchange.services.clock.nowMs())
+  const waitMs = Math.max(0, tokens.resetAtMs - tokens.nowMs)
   exchange.setHeader('x-ratelimit-limit-tokens', tokens.limit)
   exchange.setHeader('x-ratelimit-remaining-tokens', tokens.remaining)
   exchange.setHeader('x-ratelimit-reset-tokens', Math.ceil(waitMs / 1_000))

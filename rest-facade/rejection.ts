@@ -21,7 +21,8 @@ export async function rejectRequest(exchange: Exchange, thrown: unknown, route: 
   }
   const { status, body } =
     (await askForPayment(exchange, error, route)) ?? toRestError(error, wantsOpenAiForm(exchange))
-  if (caller !== null && status !== 402 && status !== 429) {
+  // A failure of ours or of an upstream is not the caller's abuse.
+  if (caller !== null && status !== 402 && status !== 429 && status < 500) {
     services.abuseGuard.recordFailure(subjectOf(caller), caller)
   }
   await setAccountHeaders(exchange, route, error)

@@ -7,11 +7,14 @@ import { REDIS_URL } from './redis-server.ts'
 const log = { info: () => {}, warn: console.error, error: console.error }
 const [keyPrefix = ''] = process.argv.slice(2)
 const client = await createRedis(REDIS_URL, log)
-const store = new RedisWindowStore({ client, keyPrefix })
+/** Arrivals come in simulated time. */
+const simulated = { atMs: 0, nowMs: () => simulated.atMs }
+const store = new RedisWindowStore({ client, keyPrefix, clock: simulated, deadlineMs: 60_000 })
 
 async function take(window: LimiterJob['window'], { atMs, weight }: Arrival): Promise<Booking> {
-  const { admitted, consumedAtMs } = await store.consume([{ ...window, weight }], atMs)
-  return { atMs: consumedAtMs, weight: admitted ? weight : 0 }
+  simulated.atMs = atMs
+  const { admitted, booking } = await store.consume([{ ...window, weight }])
+  return { atMs: booking.sharedAtMs ?? atMs, weight: admitted ? weight : 0 }
 }
 
 process.on('message', ({ window, arrivals }: LimiterJob) => {

@@ -27,7 +27,7 @@ const ARRIVAL_MS_MAX = 15_000
 const POLL_MS = 250
 const HOLD_NANO_USD = 50_000n
 const CHARGE_NANO_USD = 12_345n
-const OPEN_WINDOW = { limit: 1, remaining: 1, resetAtMs: 0 }
+const OPEN_WINDOW = { limit: 1, remaining: 1, resetAtMs: 0, nowMs: 0 }
 
 /** Settlements of another process, so that every delivery crosses processes; 10 sockets watch each account. */
 export async function runSubscribers({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
@@ -142,10 +142,22 @@ async function settleSteadily(settler: Settler, callers: readonly Caller[]): Pro
 async function createSettler(databaseUrl: string): Promise<Settler> {
   const log = { info: () => {}, warn: console.error, error: console.error }
   const { db, close } = createPostgresDatabase(databaseUrl)
-  const stores = await createStores({ redisUrl: REDIS_URL, log, countRateStoreLoss: () => {} })
+  const stores = await createStores({
+    redisUrl: REDIS_URL,
+    log,
+    clock: systemClock,
+    shareOf: (limit) => limit,
+    countRateStoreLoss: () => {},
+  })
   const ids = createIdSource(systemClock)
   const rateLimits: RateLimiter = {
-    admit: async (plan) => ({ plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: null }),
+    admit: async (plan) => ({
+      plan,
+      booking: { sharedAtMs: null, localAtMs: null },
+      requests: OPEN_WINDOW,
+      tokens: null,
+      credits: null,
+    }),
     giveBack: () => {},
     correct: () => {},
   }

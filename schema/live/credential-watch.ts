@@ -2,15 +2,17 @@ import { DomainError, type DomainErrorCode } from '../../server/domain/errors.ts
 import type { Services } from '../../server/domain/services.ts'
 import type { Identity } from '../credentials.ts'
 
-/** A message that a credential is over may be lost, and for as long as Redis is away all are. */
+/** For wallets' sessions, and after a check that failed; keys are rechecked together. */
 const CHECK_AGAIN_MS = 15_000
+/** The longest that a timer waits. */
+const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** A credential that is over, and one whose account is suspended. */
 const ENDING_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'forbidden'])
 
 export interface WatchedCredential {
   identity: Identity
-  services: Pick<Services, 'auth' | 'walletAccounts' | 'clock' | 'log'>
+  services: Pick<Services, 'auth' | 'credentialRecheck' | 'walletAccounts' | 'clock' | 'log'>
   /** Called once, with the reason in words. */
   onEnd: (reason: string) => void
 }
@@ -40,8 +42,11 @@ export class CredentialWatch {
     const { identity, services } = this.#watched
     const { caller } = identity
     const check = (): void => void this.#check()
-    if (caller.kind === 'wallet') return [services.walletAccounts.onChanged(caller, check)]
+    // A message that a credential is over may be lost, and for as long as Redis is away all are.
+    const unwatch = services.credentialRecheck.watch(caller)
+    if (caller.kind === 'wallet') return [unwatch, services.walletAccounts.onChanged(caller, check)]
     return [
+      unwatch,
       services.auth.onRevoked(caller.keyId, () => this.#end('API key revoked')),
       services.auth.onChanged(caller.keyId, check),
     ]
@@ -51,20 +56,19 @@ export class CredentialWatch {
     const { identity, services } = this.#watched
     const check = ++this.#checks
     let endsAt: Date | null = null
+    let againMs = identity.caller.kind === 'key' ? TIMER_MS_MAX : CHECK_AGAIN_MS
     try {
       endsAt = await identity.check()
     } catch (error) {
       if (error instanceof DomainError && ENDING_CODES.has(error.code)) return this.#end(error.message)
       services.log.warn('the credential of an open connection could not be checked', { error })
+      againMs = CHECK_AGAIN_MS
     }
     // What a later check has seen is newer, even where it was answered sooner.
-    if (!this.#over && check === this.#checks) this.#checkAgain(endsAt)
-  }
-
-  #checkAgain(endsAt: Date | null): void {
+    if (this.#over || check !== this.#checks) return
+    if (endsAt !== null) againMs = Math.min(againMs, Math.max(1, endsAt.getTime() - services.clock.nowMs()))
     clearTimeout(this.#timer)
-    const leftMs = endsAt === null ? CHECK_AGAIN_MS : endsAt.getTime() - this.#watched.services.clock.nowMs()
-    this.#timer = setTimeout(() => void this.#check(), Math.min(Math.max(1, leftMs), CHECK_AGAIN_MS))
+    this.#timer = setTimeout(() => void this.#check(), againMs)
   }
 
   #end(reason: string): void {

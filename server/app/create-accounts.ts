@@ -8,6 +8,7 @@ import { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
 import { KeyEvents } from '../domain/api-keys/key-events.ts'
 import { LastUsedRecorder } from '../domain/api-keys/last-used-recorder.ts'
 import { AuthService } from '../domain/auth/auth-service.ts'
+import { CredentialRecheck } from '../domain/auth/credential-recheck.ts'
 import type { LedgerRepository } from '../domain/ledger/ledger-repository.ts'
 import type { LedgerService } from '../domain/ledger/ledger-service.ts'
 import type { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
@@ -30,6 +31,7 @@ export function createAccounts(config: Config, parts: AccountParts) {
   const lastUsed = new LastUsedRecorder({ repository, clock, log })
   const issuer = new ApiKeyIssuer({ ids, clock, prefix: toKeyPrefix(config.service.name), pepper })
   const auth = new AuthService({ repository, events, lastUsed, clock, pepper })
+  const credentialRecheck = new CredentialRecheck({ repository, events, pubSub, clock, log })
   const apiKeys = new ApiKeyService({
     repository,
     issuer,
@@ -48,5 +50,5 @@ export function createAccounts(config: Config, parts: AccountParts) {
     clock,
     ids,
   })
-  return { accounts, apiKeys, auth, events, lastUsed }
+  return { accounts, apiKeys, auth, credentialRecheck, events, lastUsed }
 }

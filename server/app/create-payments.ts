@@ -65,7 +65,6 @@ export function createPayments({ x402, limits }: Config, parts: PaymentParts) {
   const operations = new PaymentOperations({ payments, reconciler, rechecks, networks, log })
   const limit = new AddressLimit({
     store: windows,
-    clock,
     what: 'payments',
     perMinute: limits.wallet.topUpsPerMinutePerIp,
     advice: 'Send the same payment again',

@@ -3,6 +3,8 @@ import { ClientAddresses } from '../domain/client-addresses.ts'
 import { CurrentLimitsService } from '../domain/rate-limits/current-limits-service.ts'
 import { LimitOverrideRepository } from '../domain/rate-limits/limit-override-repository.ts'
 import { LimitOverrideService } from '../domain/rate-limits/limit-override-service.ts'
+import { ProcessRepository } from '../domain/rate-limits/process-repository.ts'
+import { ProcessWatch } from '../domain/rate-limits/process-watch.ts'
 import { RequestRepository } from '../domain/requests/request-repository.ts'
 import type { Services } from '../domain/services.ts'
 import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
@@ -31,7 +33,7 @@ export type Parts = ReturnType<typeof createParts>
 
 /** Every part of the service in the order in which they need each other. */
 export function createParts(config: Config, infrastructure: Infrastructure) {
-  const { clock, log, jobs } = infrastructure
+  const { clock, log, db, jobs, limitShare } = infrastructure
   const limits = createLimits(config.limits, infrastructure)
   const { ratePlans, rateLimits } = limits
   const money = createMoney({ ...infrastructure, rateLimits, walletMinimumNanoUsd: walletMinimumNanoUsd(config) })
@@ -50,6 +52,13 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
   })
   return {
     limits,
+    processWatch: new ProcessWatch({
+      processes: new ProcessRepository(db),
+      share: limitShare,
+      processId: money.processId,
+      sharedStore: config.redis !== null,
+      log,
+    }),
     money,
     accounts,
     inference,
@@ -81,6 +90,7 @@ export function toServices(config: Config, { clock, ids, log, db, reports }: Inf
     accounts: accounts.accounts,
     apiKeys: accounts.apiKeys,
     auth: accounts.auth,
+    credentialRecheck: accounts.credentialRecheck,
     abuseGuard: limits.abuseGuard,
     ratePlans: limits.ratePlans,
     rateLimits: limits.rateLimits,

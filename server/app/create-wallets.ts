@@ -114,7 +114,6 @@ function createStakes({ staking }: Config, parts: WalletParts & { singleUse: Sin
 function createWeb3KeyGuards({ service, secrets, limits }: Config, { windows, clock, ids }: WalletParts) {
   const limit = new AddressLimit({
     store: windows,
-    clock,
     what: 'web3 key calls',
     perMinute: limits.wallet.web3KeyCallsPerMinutePerIp,
     advice: 'Try again',

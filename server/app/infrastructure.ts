@@ -14,6 +14,7 @@ import type { InferenceProvider } from '../domain/inference/provider.ts'
 import type { Log } from '../domain/log.ts'
 import type { PaymentNetwork } from '../domain/payments/payment-network.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
+import { LimitShare } from '../domain/rate-limits/limit-share.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
 import type { StakingChain } from '../domain/wallets/stakes/staking-chain.ts'
 import { createLog } from '../observability/log.ts'
@@ -32,6 +33,8 @@ export interface Infrastructure extends DatabaseConnections {
   metrics: Metrics
   checkDatabase: DatabaseHandle['check']
   windows: WindowStore
+  /** What of each limit this process admits without a shared store. */
+  limitShare: LimitShare
   pubSub: PubSub
   providers: ReadonlyMap<string, InferenceProvider>
   /** Chains on which wallets pay. */
@@ -62,9 +65,12 @@ export async function createInfrastructure(
   const paymentNetworks = await createPaymentNetworks(config.x402, { clock, log, wait })
   const database =
     overrides.db === undefined ? await openDatabase(config, log) : ofCaller(overrides.db, overrides.runStatement)
+  const limitShare = new LimitShare(clock)
   const stores = await createStores({
     redisUrl: config.redis?.url ?? null,
     log,
+    clock,
+    shareOf: limitShare.of,
     countRateStoreLoss: metrics.countRateStoreLoss,
   })
   const providers = overrides.providers ?? createProviders(config.providers)
@@ -80,6 +86,7 @@ export async function createInfrastructure(
     runStatement: database.runStatement,
     checkDatabase: database.check,
     windows: stores.windows,
+    limitShare,
     pubSub: stores.pubSub,
     providers,
     paymentNetworks,

@@ -16,12 +16,12 @@ type Surroundings = Pick<Infrastructure, 'log' | 'ownsDatabase'>
  * after it. Gives back how the background work is ended.
  */
 export async function startServices(parts: Parts, surroundings: Surroundings): Promise<() => void> {
-  const { accounts, limits, money, operations, payments, usageRetention } = parts
+  const { accounts, limits, money, operations, payments, processWatch, usageRetention } = parts
   const { log, ownsDatabase } = surroundings
   // Holds in a database that is ours alone are left from a process that was killed; no lease has to run out first.
   if (ownsDatabase) await money.sweeper.sweep(0)
   await Promise.all([money.sweeper.start(), money.accountChanges.start(), accounts.events.start(), limits.start()])
-  await operations.catalogueChanges.start()
+  await Promise.all([operations.catalogueChanges.start(), processWatch.refresh()])
   await usageRetention.prepare()
   const stopMaintenance = startMaintenance(maintenanceTasks(parts, surroundings), log)
   payments.start(ownsDatabase)
@@ -29,7 +29,7 @@ export async function startServices(parts: Parts, surroundings: Surroundings): P
 }
 
 function maintenanceTasks(
-  { idempotency, limits, operations, payments, usageClosing, usageRetention, wallets }: Parts,
+  { idempotency, limits, operations, payments, processWatch, usageClosing, usageRetention, wallets }: Parts,
   { ownsDatabase }: Surroundings,
 ): MaintenanceTask[] {
   return [
@@ -39,6 +39,7 @@ function maintenanceTasks(
     ...wallets.tasks,
     { name: 'usage retention', everySeconds: 900, run: () => usageRetention.maintain() },
     { name: 'usage closing', everySeconds: 900, run: () => usageClosing.closeDays() },
+    ...(ownsDatabase ? [] : [{ name: 'limit shares', everySeconds: 2, run: () => processWatch.refresh() }]),
     // A message about a change may be lost, and without Redis other processes send none.
     ...(ownsDatabase ? [] : [{ name: 'catalogue', everySeconds: 1, run: () => operations.catalogueChanges.refresh() }]),
   ]
@@ -57,6 +58,7 @@ export async function stopServices(parts: Parts, { log }: Surroundings): Promise
   requests.feed.stop()
   await Promise.all([money.sweeper.stop(), money.accountChanges.stop(), accounts.lastUsed.close()])
   accounts.auth.close()
+  accounts.credentialRecheck.close()
   wallets.accounts.close()
   await Promise.all([accounts.events.close(), limits.stop(), operations.catalogueChanges.close(), rpc.close()])
 }

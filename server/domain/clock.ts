@@ -2,11 +2,14 @@
 export interface Clock {
   now(): Date
   nowMs(): number
+  /** Milliseconds since an instant of no meaning; never set, so it alone measures how much time has passed. */
+  monotonicMs(): number
 }
 
 export const systemClock: Clock = {
   now: () => new Date(),
   nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
 }
 
 export const DAY_MS = 86_400_000

@@ -61,12 +61,17 @@ interface WindowFacts {
   resetAtMs: number
 }
 
+/** With the instant by the clock that `resetAtMs` belongs to. */
+interface TimedWindowFacts extends WindowFacts {
+  nowMs: number
+}
+
 /** What a refusal by a rate window tells the caller: the numbers of the very window that refused. */
 export interface LimitFacts extends WindowFacts {
   /** Sentence naming the cap, for the `customMessage` field. */
   rule: string
   /** The windows that the headers name; from the reset of `requests` on the same request passes. */
-  windows?: { scope: 'user' | 'api_key' | 'global'; requests: WindowFacts; tokens: WindowFacts | null }
+  windows?: { scope: 'user' | 'api_key' | 'global'; requests: TimedWindowFacts; tokens: TimedWindowFacts | null }
 }
 
 export interface DomainErrorOptions {

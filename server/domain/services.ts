@@ -2,6 +2,7 @@ import type { AccountService } from './accounts/account-service.ts'
 import type { ApiKeyService } from './api-keys/api-key-service.ts'
 import type { AuditService } from './audit/audit-service.ts'
 import type { AuthService } from './auth/auth-service.ts'
+import type { CredentialRecheck } from './auth/credential-recheck.ts'
 import type { ClientAddresses } from './client-addresses.ts'
 import type { Clock } from './clock.ts'
 import type { IdSource } from './ids.ts'
@@ -59,6 +60,7 @@ export interface Services {
   accounts: AccountService
   apiKeys: ApiKeyService
   auth: AuthService
+  credentialRecheck: CredentialRecheck
   abuseGuard: AbuseGuard
   ratePlans: RatePlans
   rateLimits: RateLimitService

@@ -1,3 +1,4 @@
+import type { Clock } from '../domain/clock.ts'
 import type { Log } from '../domain/log.ts'
 import type { PubSub } from '../domain/pub-sub.ts'
 import type { WindowStore } from '../domain/rate-limits/window-store.ts'
@@ -5,6 +6,7 @@ import { FailoverWindowStore } from './failover-window-store.ts'
 import { MemoryPubSub } from './memory/memory-pub-sub.ts'
 import { MemoryWindowStore } from './memory/memory-window-store.ts'
 import { closeRedis, createRedis } from './redis/redis-client.ts'
+import { warnOfEviction } from './redis/eviction.ts'
 import { RedisPubSub } from './redis/redis-pub-sub.ts'
 import { RedisWindowStore } from './redis/redis-window-store.ts'
 
@@ -20,21 +22,27 @@ export interface StoreOptions {
   /** Null: everything stays in this process. */
   redisUrl: string | null
   log: Log
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs'>
+  /** The part of a rate limit that this process admits while it cannot ask the others. */
+  shareOf: (limit: number) => number
   countRateStoreLoss: () => void
   /** Separates instances that share one Redis. */
   keyPrefix?: string
 }
 
 export async function createStores(options: StoreOptions): Promise<Stores> {
-  const { redisUrl, log, countRateStoreLoss, keyPrefix = 'sluice' } = options
+  const { redisUrl, log, clock, shareOf, countRateStoreLoss, keyPrefix = 'sluice' } = options
   if (redisUrl === null) return createMemoryStores(options)
   const [client, subscriber] = await Promise.all([createRedis(redisUrl, log), createRedis(redisUrl, log)])
   const windows = new FailoverWindowStore({
     shared: new RedisWindowStore({ client, keyPrefix }),
-    local: new MemoryWindowStore(),
+    clock,
+    shareOf,
     log,
     countLoss: countRateStoreLoss,
   })
+  client.on('reconnecting', () => windows.connectionLost(new Error('the connection to Redis broke')))
+  await Promise.all([windows.start(), warnOfEviction(client, log)])
   const pubSub = new RedisPubSub({ publisher: client, subscriber, log, keyPrefix })
   return {
     windows,
@@ -49,8 +57,8 @@ export async function createStores(options: StoreOptions): Promise<Stores> {
   }
 }
 
-function createMemoryStores({ log }: StoreOptions): Stores {
-  const windows = new MemoryWindowStore()
+function createMemoryStores({ log, clock, shareOf }: StoreOptions): Stores {
+  const windows = new MemoryWindowStore({ clock, shareOf })
   const pubSub = new MemoryPubSub(log)
   return {
     windows,

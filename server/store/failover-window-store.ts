@@ -1,37 +1,62 @@
+import type { Clock } from '../domain/clock.ts'
 import type { Log } from '../domain/log.ts'
-import type { WindowCharge, WindowDecision, WindowState, WindowStore } from '../domain/rate-limits/window-store.ts'
-import { withDeadline } from './deadline.ts'
+import type {
+  HeldWindow,
+  SharedWindowStore,
+  WindowBooking,
+  WindowCharge,
+  WindowDecision,
+  WindowState,
+  WindowStore,
+} from '../domain/rate-limits/window-store.ts'
 import { LogThrottle } from './log-throttle.ts'
+import { MemoryWindowStore } from './memory/memory-window-store.ts'
 
-/** A call that takes longer counts as lost. */
-const DEADLINE_MS = 50
-/** After a loss one call in this time tries the shared store; the others do not wait for it. */
-const RETRY_INTERVAL_MS = 1_000
+const PROBE_EVERY_MS = 1_000
+const LOST_PROBE_EVERY_MS = 250
+/** After a return: by then the other processes have found the store again and carried over what they admitted. */
+const GRACE_MS = 5_000
 
 export interface FailoverWindowStoreDeps {
-  /** Shared by all processes; may fail or hang. */
-  shared: WindowStore
-  /** Of this process; never fails. */
-  local: WindowStore
+  shared: SharedWindowStore
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs'>
+  /** The part of a limit that this process admits without the shared store. */
+  shareOf: (limit: number) => number
   log: Log
   /** Counts every call that the shared store did not answer. */
   countLoss: () => void
 }
 
 /**
- * Rate windows that outlive their shared store: while it is lost each process limits by itself, so a limit holds per
- * process instead of over all of them. A request never fails because of the store.
+ * Rate windows that outlive their shared store: while it is lost, each process admits its share of every limit. A request
+ * never fails because of the store.
+ *
+ * Each process remembers what it admitted itself and how full the shared windows were, so that a loss makes no room. When
+ * the store is back, the process carries over what the store missed, and all that it remembers if the store came back
+ * empty. Until all processes must have done so, a request needs room in the shared window and in its process's share.
  */
 export class FailoverWindowStore implements WindowStore {
   readonly #deps: FailoverWindowStoreDeps
   readonly #throttle = new LogThrottle()
-  /** Charges booked locally: their corrections must not reach the shared windows, which never saw them. */
-  readonly #bookedLocally = new WeakSet<WindowCharge>()
+  /** What this process admitted, and at least its part of what all did; limited to its share while the store is lost. */
+  readonly #own: MemoryWindowStore
+  /** The part of it that the shared store does not know. */
+  #unshared: MemoryWindowStore
   #lost = false
-  #retryAtMs = 0
+  /** True if the shared store has forgotten what it knew. */
+  #forgotten = false
+  #graceEndsAtMs = 0
+  /** How far the shared store's clock is ahead of the monotonic one: callers see one clock, lost or not. */
+  #leadMs: number
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
 
   constructor(deps: FailoverWindowStoreDeps) {
+    const { clock, shareOf } = deps
     this.#deps = deps
+    this.#leadMs = clock.nowMs() - clock.monotonicMs()
+    this.#own = new MemoryWindowStore({ clock: this.#clock, shareOf })
+    this.#unshared = new MemoryWindowStore({ clock: this.#clock })
   }
 
   /** True while this process limits by itself. */
@@ -39,62 +64,134 @@ export class FailoverWindowStore implements WindowStore {
     return this.#lost
   }
 
-  async consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
-    const decision = await this.#try((store) => store.consume(charges, nowMs))
-    if (decision) return decision
-    for (const charge of charges) this.#bookedLocally.add(charge)
-    return this.#deps.local.consume(charges, nowMs)
+  /** Watches the shared store until `close`, so that neither its loss nor its return waits for a request. */
+  start(): Promise<void> {
+    return this.#probe()
   }
 
-  adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
-    const first = charges[0]
-    if (first && this.#bookedLocally.has(first.charge)) return this.#deps.local.adjust(charges, consumedAtMs)
+  /** The connection broke; whatever is behind it now may have forgotten everything. */
+  connectionLost(error: unknown): void {
+    if (!this.#lost) this.#noteLoss(error)
+  }
+
+  async consume(charges: readonly WindowCharge[]): Promise<WindowDecision> {
+    if (this.#lost) {
+      this.#deps.countLoss()
+      return this.#consumeAlone(charges)
+    }
+    if (this.#deps.clock.monotonicMs() < this.#graceEndsAtMs) return this.#consumeTwice(charges)
+    const decision = await this.#ask((shared) => shared.consume(charges))
+    if (decision === undefined) return this.#consumeAlone(charges)
+    if (decision.admitted) decision.booking.localAtMs = this.#own.book(charges).localAtMs
+    this.#own.raise(charges, decision.states)
+    return decision
+  }
+
+  async adjust(charges: readonly { charge: WindowCharge; delta: number }[], booking: WindowBooking): Promise<void> {
+    await this.#own.adjust(charges, booking)
+    if (booking.sharedAtMs === null) return this.#unshared.adjust(charges, booking)
     // While the shared store is lost a correction is too: its window refuses a little more until the bucket expires.
-    if (this.#lost) return Promise.resolve(this.#deps.countLoss())
-    return this.#deps.shared.adjust(charges, consumedAtMs).catch((error: unknown) => this.#noteLoss(error))
+    if (this.#lost) return this.#deps.countLoss()
+    return this.#deps.shared.adjust(charges, booking).catch((error: unknown) => this.#noteLoss(error))
   }
 
-  async peek(charges: readonly WindowCharge[], nowMs: number): Promise<WindowState[]> {
-    return (await this.#try((store) => store.peek(charges, nowMs))) ?? this.#deps.local.peek(charges, nowMs)
+  async peek(charges: readonly WindowCharge[]): Promise<WindowState[]> {
+    const states = this.#lost ? undefined : await this.#ask((shared) => shared.peek(charges))
+    return states ?? this.#own.peek(charges)
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#deps.shared.close(), this.#deps.local.close()])
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await Promise.all([this.#deps.shared.close(), this.#own.close(), this.#unshared.close()])
   }
 
-  /** Asks the shared store, unless it was lost a moment ago; undefined means the local one decides. */
-  #try<T>(ask: (store: WindowStore) => Promise<T>): Promise<T | undefined> {
-    if (this.#lost) {
-      const nowMs = performance.now()
-      if (nowMs < this.#retryAtMs) {
-        this.#deps.countLoss()
-        return Promise.resolve(undefined)
-      }
-      this.#retryAtMs = nowMs + RETRY_INTERVAL_MS
+  get #clock(): Pick<Clock, 'nowMs' | 'monotonicMs'> {
+    const { clock } = this.#deps
+    return { monotonicMs: () => clock.monotonicMs(), nowMs: () => Math.round(clock.monotonicMs() + this.#leadMs) }
+  }
+
+  /** Undefined: the store did not answer. */
+  async #ask<T extends WindowDecision | WindowState[]>(
+    call: (shared: SharedWindowStore) => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      const answer = await call(this.#deps.shared)
+      const [state] = 'states' in answer ? answer.states : answer
+      if (state !== undefined) this.#leadMs = state.nowMs - this.#deps.clock.monotonicMs()
+      return answer
+    } catch (error) {
+      this.#noteLoss(error)
+      return undefined
     }
-    return withDeadline(ask(this.#deps.shared), DEADLINE_MS).then(
-      (answer) => {
-        if (this.#lost) this.#noteReturn()
-        return answer
-      },
-      (error: unknown) => {
-        this.#noteLoss(error)
-        return undefined
-      },
-    )
+  }
+
+  async #consumeAlone(charges: readonly WindowCharge[]): Promise<WindowDecision> {
+    const decision = await this.#own.consume(charges)
+    if (decision.admitted) this.#unshared.book(charges)
+    return decision
+  }
+
+  async #consumeTwice(charges: readonly WindowCharge[]): Promise<WindowDecision> {
+    const own = await this.#own.consume(charges)
+    if (!own.admitted) return own
+    const decision = await this.#ask((shared) => shared.consume(charges))
+    if (decision === undefined) {
+      this.#unshared.book(charges)
+      return own
+    }
+    if (decision.admitted) return { ...decision, booking: { ...decision.booking, localAtMs: own.booking.localAtMs } }
+    const returned = charges.map((charge) => ({ charge, delta: -charge.weight }))
+    await this.#own.adjust(returned, own.booking)
+    return decision
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      if (!(await this.#deps.shared.probe())) this.#forgotten = true
+      if (this.#lost || this.#forgotten) await this.#recover()
+    } catch (error) {
+      this.#noteLoss(error)
+    }
+    if (this.#closed) return
+    this.#timer = setTimeout(() => void this.#probe(), this.#lost ? LOST_PROBE_EVERY_MS : PROBE_EVERY_MS).unref()
+  }
+
+  /** Requests go on being decided here until the shared windows know of all but the latest of them. */
+  async #recover(): Promise<void> {
+    const { shared, clock, log } = this.#deps
+    const wasLost = this.#lost
+    this.#lost = true
+    try {
+      const missed = this.#takeUnshared()
+      await shared.carry(this.#forgotten ? this.#own.held() : missed)
+      await shared.carry(this.#takeUnshared())
+      this.#lost = false
+      this.#graceEndsAtMs = clock.monotonicMs() + GRACE_MS
+      await shared.carry(this.#takeUnshared())
+      this.#forgotten = false
+    } catch (error) {
+      // What arrived of it is unknown, so that all is sent again: better counted twice than not at all.
+      this.#forgotten = true
+      throw error
+    }
+    if (wasLost) log.info('rate limits: shared store is back')
+    else log.warn('rate limits: the shared store had forgotten its windows; what this process admitted was restored')
+  }
+
+  #takeUnshared(): Iterable<HeldWindow> {
+    const taken = this.#unshared
+    this.#unshared = new MemoryWindowStore({ clock: this.#clock })
+    const held = [...taken.held()]
+    void taken.close()
+    return held
   }
 
   #noteLoss(error: unknown): void {
     this.#deps.countLoss()
     this.#lost = true
-    this.#retryAtMs = performance.now() + RETRY_INTERVAL_MS
-    if (this.#throttle.mayLog()) {
-      this.#deps.log.warn('rate limits: shared store lost, every process limits by itself until it returns', { error })
-    }
-  }
-
-  #noteReturn(): void {
-    this.#lost = false
-    this.#deps.log.info('rate limits: shared store is back')
+    if (this.#closed || !this.#throttle.mayLog()) return
+    const message = 'rate limits: shared store lost, this process admits its share of every limit until it returns'
+    this.#deps.log.warn(message, { error })
   }
 }

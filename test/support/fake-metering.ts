@@ -41,7 +41,7 @@ export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMeterin
   return metering
 }
 
-const OPEN_WINDOW = { limit: 100, remaining: 99, resetAtMs: 0 }
+const OPEN_WINDOW = { limit: 100, remaining: 99, resetAtMs: 0, nowMs: 0 }
 
 class FakeRequest implements MeteredRequest {
   readonly hold: MeteredRequest['hold']
@@ -64,7 +64,13 @@ class FakeRequest implements MeteredRequest {
       admittedAt: new Date(0),
       balancesBefore: { usdNano: metering.balanceNanoUsd + holdNanoUsd, diemNano: 0n },
     }
-    this.grant = { plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: OPEN_WINDOW }
+    this.grant = {
+      plan,
+      booking: { sharedAtMs: null, localAtMs: null },
+      requests: OPEN_WINDOW,
+      tokens: null,
+      credits: OPEN_WINDOW,
+    }
   }
 
   async extend(byNanoUsd: bigint): Promise<ExtendOutcome> {

@@ -11,7 +11,7 @@ import type { Patience } from '../../server/domain/metering/metering-service.ts'
 import type { RateLimiter, RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
 import { MemoryPubSub } from '../../server/store/memory/memory-pub-sub.ts'
 
-const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0 }
+const OPEN_WINDOW = { limit: 1_000_000, remaining: 1_000_000, resetAtMs: 0, nowMs: 0 }
 const NEVER_ABORTED = new AbortController().signal
 const NO_MONEY = { balance_nano: 0n, held_nano: 0n, sequence: 0n, epoch_day: null }
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
@@ -21,7 +21,13 @@ function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: un
   const limiter = {
     givenBack: 0,
     corrections: [] as unknown[],
-    admit: async (plan: RatePlan) => ({ plan, consumedAtMs: 0, requests: OPEN_WINDOW, tokens: null, credits: null }),
+    admit: async (plan: RatePlan) => ({
+      plan,
+      booking: { sharedAtMs: null, localAtMs: null },
+      requests: OPEN_WINDOW,
+      tokens: null,
+      credits: null,
+    }),
     giveBack: () => {
       limiter.givenBack++
     },

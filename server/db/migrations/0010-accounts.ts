@@ -44,6 +44,8 @@ const STATEMENTS = [
     revoked_at timestamptz,
     last_used_at timestamptz,
     limit_overrides json,
+    -- By the database's clock; null for a key that does not count against the creation limit.
+    counted_at timestamptz,
     primary key (account_id, key_id)
   )`,
   // Support finds an account by the part of a key that its owner can still see.

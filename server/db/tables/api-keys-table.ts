@@ -20,6 +20,8 @@ export interface ApiKeysTable {
   last_used_at: Date | null
   /** What an operator set beside the account's limits. */
   limit_overrides: ColumnType<LimitOverrides | null, string | null | undefined, string | null>
+  /** When the key was created, by the database's clock; null for one that an operator made. Decides the limit of creations. */
+  counted_at: ColumnType<Date | null, Date | null | undefined, never>
 }
 
 export type ApiKeyRow = Selectable<ApiKeysTable>

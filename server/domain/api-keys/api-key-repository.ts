@@ -10,8 +10,22 @@ import type { UsageRange } from '../usage/usage-range.ts'
 import type { ApiKey } from './api-key.ts'
 import type { ApiKeyDraft } from './api-key-issuer.ts'
 import type { UpdateApiKeyInput } from './inputs.ts'
+import type { KeyEvent } from './key-events.ts'
 
-export type InsertOutcome = 'inserted' | 'limit_reached' | 'account_missing'
+export type InsertOutcome = 'inserted' | 'limit_reached' | 'account_missing' | TooManyCreations
+
+/** The account has created as many keys within a minute as it may. */
+export interface TooManyCreations {
+  /** Until the next creation passes. */
+  waitSeconds: number
+}
+
+export interface InsertBounds {
+  /** Most active keys of the account. */
+  activeMax: number
+  /** Most keys that the account creates in any minute; null for an operator. */
+  creationsPerMinute: number | null
+}
 
 /** What an update sets; absent fields keep their value. */
 export type ApiKeyChanges = Omit<UpdateApiKeyInput, 'id'>
@@ -81,11 +95,11 @@ export class ApiKeyRepository {
     return (await query.execute()).map(toApiKey)
   }
 
-  /** Stores a key unless the account has `activeMax` active ones; the locked account row decides parallel attempts one by one. */
-  async insertWithin(draft: ApiKeyDraft, activeMax: number): Promise<InsertOutcome> {
+  /** Stores a key unless the account is at its bounds; the locked account row decides parallel attempts one by one. */
+  async insertWithin(draft: ApiKeyDraft, bounds: InsertBounds): Promise<InsertOutcome> {
     return this.#db.transaction().execute(async (trx) => {
       if (!(await lockAccount(trx, draft.key.accountId))) return 'account_missing'
-      return insertUnlessFull(trx, draft, activeMax)
+      return insertUnlessFull(trx, draft, bounds)
     })
   }
 
@@ -96,7 +110,7 @@ export class ApiKeyRepository {
   async replace(
     target: { accountId: string; keyId: string; at: Date },
     successor: (old: ApiKey) => { draft: ApiKeyDraft; oldEndsAt: Date | null },
-    activeMax: number,
+    bounds: InsertBounds,
   ): Promise<{ outcome: InsertOutcome; draft: ApiKeyDraft } | undefined> {
     return this.#db.transaction().execute(async (trx) => {
       if (!(await lockAccount(trx, target.accountId))) return undefined
@@ -106,8 +120,8 @@ export class ApiKeyRepository {
         .executeTakeFirst()
       if (row === undefined) return undefined
       const { draft, oldEndsAt } = successor(toApiKey(row))
-      const counted = oldEndsAt === null ? activeMax + 1 : activeMax
-      const outcome = await insertUnlessFull(trx, draft, counted)
+      const activeMax = oldEndsAt === null ? bounds.activeMax + 1 : bounds.activeMax
+      const outcome = await insertUnlessFull(trx, draft, { ...bounds, activeMax })
       if (outcome === 'inserted') {
         await trx
           .updateTable('api_keys')
@@ -151,6 +165,20 @@ export class ApiKeyRepository {
     return row !== undefined
   }
 
+  /** Which of these keys, and of these wallets' accounts, are revoked, expired at `at` or suspended, as the events that would say so. */
+  async listEnded(watched: readonly { accountId: string; keyId: string | null }[], at: Date): Promise<KeyEvent[]> {
+    const items = JSON.stringify(watched.map(({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId })))
+    const { rows } = await sql<KeyEvent>`
+      with watched as (select distinct * from json_to_recordset(${items}::json) as w (account_id uuid, key_id uuid))
+      select case when k.revoked_at is null then 'key-changed' else 'key-revoked' end as kind, k.key_id as id
+      from watched w join api_keys k using (account_id, key_id) join accounts a using (account_id)
+      where k.revoked_at is not null or k.expires_at <= ${at} or a.suspended_at is not null
+      union all
+      select 'account-changed', a.account_id from watched w join accounts a using (account_id)
+      where w.key_id is null and a.suspended_at is not null`.execute(this.#db)
+    return rows
+  }
+
   /** Records last uses in one statement; an older use never overwrites a newer one. */
   async recordUses(uses: readonly KeyUse[]): Promise<void> {
     const items = JSON.stringify(
@@ -177,8 +205,12 @@ export class ApiKeyRepository {
   }
 }
 
-/** Stores a key inside another's transaction. */
-export async function insertApiKey(trx: Transaction<Database>, { key, secretHash }: ApiKeyDraft): Promise<void> {
+/** Stores a key inside another's transaction; one that is counted uses up the account's creations of the minute. */
+export async function insertApiKey(
+  trx: Transaction<Database>,
+  { key, secretHash }: ApiKeyDraft,
+  { counted = false } = {},
+): Promise<void> {
   await trx
     .insertInto('api_keys')
     .values({
@@ -196,6 +228,7 @@ export async function insertApiKey(trx: Transaction<Database>, { key, secretHash
       expires_at: key.expiresAt,
       revoked_at: null,
       last_used_at: null,
+      counted_at: counted ? sql<Date>`ledger_instant(${key.createdAt})` : null,
     })
     .execute()
 }
@@ -214,15 +247,30 @@ async function lockAccount(trx: Transaction<Database>, accountId: string): Promi
 async function insertUnlessFull(
   trx: Transaction<Database>,
   draft: ApiKeyDraft,
-  activeMax: number,
-): Promise<'inserted' | 'limit_reached'> {
+  { activeMax, creationsPerMinute }: InsertBounds,
+): Promise<InsertOutcome> {
   const { accountId, createdAt } = draft.key
   const { count } = await active(trx, accountId, createdAt)
     .select((select) => select.fn.countAll<bigint>().as('count'))
     .executeTakeFirstOrThrow()
   if (count >= BigInt(activeMax)) return 'limit_reached'
-  await insertApiKey(trx, draft)
+  const wait = creationsPerMinute === null ? undefined : await findCreationWait(trx, draft, creationsPerMinute)
+  if (wait !== undefined) return wait
+  await insertApiKey(trx, draft, { counted: creationsPerMinute !== null })
   return 'inserted'
+}
+
+/** Undefined while the account may create a further key. No process counts alone, so the number holds over all of them. */
+async function findCreationWait(
+  trx: Transaction<Database>,
+  { key }: ApiKeyDraft,
+  creationsPerMinute: number,
+): Promise<TooManyCreations | undefined> {
+  const { rows } = await sql<TooManyCreations>`
+    select extract(epoch from counted_at + interval '1 minute' - ledger_instant(${key.createdAt}))::float8 as "waitSeconds"
+    from api_keys where account_id = ${key.accountId} and counted_at > ledger_instant(${key.createdAt}) - interval '1 minute'
+    order by counted_at desc offset ${creationsPerMinute - 1} limit 1`.execute(trx)
+  return rows[0]
 }
 
 function active(db: Kysely<Database>, accountId: string, at: Date) {

@@ -4,14 +4,15 @@ import type { Caller, RequestContext } from '../auth/caller.ts'
 import { type Clock, utcDay } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
-import type { RateLimiter } from '../rate-limits/rate-plan.ts'
+import type { RateLimitService } from '../rate-limits/rate-limit-service.ts'
+import type { RatePlan } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import { lastDays } from '../usage/usage-range.ts'
 import { isUuid } from '../uuid.ts'
 import { invalidField } from '../validation.ts'
 import type { ApiKey } from './api-key.ts'
 import type { ApiKeyIssuer, ApiKeySettings, IssuedApiKey } from './api-key-issuer.ts'
-import type { ApiKeyRepository, InsertOutcome } from './api-key-repository.ts'
+import type { ApiKeyRepository, InsertBounds, InsertOutcome } from './api-key-repository.ts'
 import type { CreateApiKeyInput, RotateApiKeyInput, UpdateApiKeyInput } from './inputs.ts'
 import type { KeyEvents } from './key-events.ts'
 import { type ApiKeyUsage, NO_USAGE, periodSpentNano } from './key-spend.ts'
@@ -27,7 +28,7 @@ export interface ApiKeyServiceDependencies {
   issuer: ApiKeyIssuer
   events: KeyEvents
   ratePlans: Pick<RatePlans, 'planForKeyCreation'>
-  rateLimits: Pick<RateLimiter, 'admit' | 'giveBack'>
+  rateLimits: Pick<RateLimitService, 'admit' | 'giveBack' | 'refuse'>
   clock: Clock
   /** Most keys of an account that are neither revoked nor expired. */
   activeKeysMax: number
@@ -50,14 +51,14 @@ export class ApiKeyService {
    */
   create(context: RequestContext, input: CreateApiKeyInput): Promise<IssuedApiKey> {
     this.#assertFuture(input.expiresAt)
-    return this.#countedAsCreation(context.caller, () => this.#issue(context.caller.accountId, input))
+    return this.#countedAsCreation(context.caller, (plan) => this.#issue(context.caller.accountId, input, plan))
   }
 
   /** The operator's way to make a key: no rate window. Fails with `not_found` for an unknown account. */
   async createForAccount(accountId: string, input: CreateApiKeyInput): Promise<IssuedApiKey> {
     this.#assertFuture(input.expiresAt)
     if (!isUuid(accountId)) throw accountMissing(accountId)
-    return this.#issue(accountId, input)
+    return this.#issue(accountId, input, null)
   }
 
   /**
@@ -65,7 +66,9 @@ export class ApiKeyService {
    * at once when 0. Counts as a creation; fails as `create` and `update` do.
    */
   rotate(context: RequestContext, { id, graceSeconds }: RotateApiKeyInput): Promise<IssuedApiKey> {
-    return this.#countedAsCreation(context.caller, () => this.#replace(context.caller.accountId, id, graceSeconds))
+    return this.#countedAsCreation(context.caller, (plan) =>
+      this.#replace(context.caller.accountId, { id, graceSeconds }, plan),
+    )
   }
 
   /** Changes what is present in `input`. Fails with `invalid_request` for a key that is unknown, foreign, revoked or expired. */
@@ -138,14 +141,14 @@ export class ApiKeyService {
     return keys.map((key) => ({ ...key, usage: usage.get(key.id) ?? NO_USAGE }))
   }
 
-  async #issue(accountId: string, settings: ApiKeySettings): Promise<IssuedApiKey> {
+  async #issue(accountId: string, settings: ApiKeySettings, plan: RatePlan | null): Promise<IssuedApiKey> {
     const draft = this.#deps.issuer.issue(accountId, settings)
-    const outcome = await this.#deps.repository.insertWithin(draft, this.#deps.activeKeysMax)
-    this.#assertInserted(outcome, accountId)
+    const outcome = await this.#deps.repository.insertWithin(draft, this.#boundsOf(plan))
+    this.#assertInserted(outcome, accountId, plan)
     return { key: draft.key, secret: draft.secret }
   }
 
-  async #replace(accountId: string, id: string, graceSeconds: number): Promise<IssuedApiKey> {
+  async #replace(accountId: string, { id, graceSeconds }: RotateApiKeyInput, plan: RatePlan): Promise<IssuedApiKey> {
     if (!isUuid(id)) throw keyInactive()
     const target = this.#target(accountId, id)
     const graceEndsAt = new Date(target.at.getTime() + graceSeconds * 1000)
@@ -153,19 +156,26 @@ export class ApiKeyService {
       draft: this.#deps.issuer.issue(accountId, old),
       oldEndsAt: graceSeconds === 0 ? null : earliest(old.expiresAt, graceEndsAt),
     })
-    const replaced = await this.#deps.repository.replace(target, successor, this.#deps.activeKeysMax)
+    const replaced = await this.#deps.repository.replace(target, successor, this.#boundsOf(plan))
     if (replaced === undefined) throw keyInactive()
-    this.#assertInserted(replaced.outcome, accountId)
+    this.#assertInserted(replaced.outcome, accountId, plan)
     this.#deps.events.announce({ kind: graceSeconds === 0 ? 'key-revoked' : 'key-changed', id: target.keyId })
     return { key: replaced.draft.key, secret: replaced.draft.secret }
   }
 
-  /** A creation that fails after it was counted is given back: only keys that exist use up the window. */
-  async #countedAsCreation(caller: Caller, create: () => Promise<IssuedApiKey>): Promise<IssuedApiKey> {
+  #boundsOf(plan: RatePlan | null): InsertBounds {
+    return { activeMax: this.#deps.activeKeysMax, creationsPerMinute: plan?.requests.limit ?? null }
+  }
+
+  /**
+   * A creation that fails after it was counted is given back: only keys that exist use up the window. The window rejects
+   * most floods before they reach the database, which then counts exactly.
+   */
+  async #countedAsCreation(caller: Caller, create: (plan: RatePlan) => Promise<IssuedApiKey>): Promise<IssuedApiKey> {
     const { rateLimits, ratePlans } = this.#deps
     const grant = await rateLimits.admit(ratePlans.planForKeyCreation(caller))
     try {
-      return await create()
+      return await create(grant.plan)
     } catch (error) {
       rateLimits.giveBack(grant)
       throw error
@@ -181,9 +191,10 @@ export class ApiKeyService {
     throw invalidField('expiresAt', `must be in the future, and ${expiresAt.toISOString()} is not`)
   }
 
-  #assertInserted(outcome: InsertOutcome, accountId: string): void {
+  #assertInserted(outcome: InsertOutcome, accountId: string, plan: RatePlan | null): void {
     if (outcome === 'account_missing') throw accountMissing(accountId)
     if (outcome === 'inserted') return
+    if (typeof outcome === 'object' && plan !== null) throw this.#deps.rateLimits.refuse(plan, outcome.waitSeconds)
     throw new DomainError(
       'invalid_request',
       `The account has ${this.#deps.activeKeysMax} active API keys, the maximum. Delete one that is no longer used, then try again.`,

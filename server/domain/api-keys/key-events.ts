@@ -40,6 +40,11 @@ export class KeyEvents {
     this.#pubSub.publish(event.kind, event.id)
   }
 
+  /** Delivers in this process what it found out by itself; the others find it out as well. */
+  repeat(event: KeyEvent): void {
+    this.#deliver(event)
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#unsubscribe.map((end) => end()))
     this.#listeners.clear()

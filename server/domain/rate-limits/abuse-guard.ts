@@ -16,8 +16,8 @@ const ADDRESS_SUBJECT = /^((?:operator-)?ip):(.*:.*)$/
 /** What wrong keys, session tokens and signatures are refused with. */
 const WRONG_CREDENTIAL_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 
-/** Failures within one interval are told to the other processes together. */
-const SHARE_AFTER_MS = 20
+/** The first failure is reported to the other processes at once, those that follow within the interval together. */
+const REPORT_INTERVAL_MS = 20
 
 /** Whose account a blocked subject belongs to, for the log of refusals; null for an address. */
 type Source = Pick<Caller, 'accountId' | 'keyId' | 'tier'> | null
@@ -31,9 +31,11 @@ const SourceOfMessage = z
   .object({ accountId: z.string(), keyId: z.string().nullable(), tier: z.enum(ACCOUNT_TIERS) })
   .nullable()
 const Message = z.object({
-  /** Process that tells it. */
+  /** Process that reports it. */
   origin: z.string(),
   failures: z.array(z.object({ subject: z.string(), count: z.int().positive(), source: SourceOfMessage })),
+  /** What the process has blocked, which the others block even if they missed some of the failures. */
+  blocks: z.array(z.object({ subject: z.string(), source: SourceOfMessage })),
 })
 
 export interface AbuseGuardDeps {
@@ -55,8 +57,8 @@ export class AbuseGuard {
   readonly #blocks = new Map<string, Block>()
   readonly #origin: string
   /** Failures that the other processes have not heard of. */
-  readonly #untold = new Map<string, { count: number; source: Source }>()
-  #tellTimer: NodeJS.Timeout | undefined
+  readonly #unreported = new Map<string, { count: number; source: Source }>()
+  #reportTimer: NodeJS.Timeout | undefined
   #unsubscribe: (() => Promise<void>) | undefined
 
   constructor(deps: AbuseGuardDeps) {
@@ -70,7 +72,7 @@ export class AbuseGuard {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#tellTimer)
+    clearTimeout(this.#reportTimer)
     await this.#unsubscribe?.()
   }
 
@@ -90,16 +92,17 @@ export class AbuseGuard {
   }
 
   /**
-   * Counts one response with a non-success status other than 402 and 429, or one wrong credential of an address.
+   * Counts one response with a 4xx status other than 402 and 429, or one wrong credential of an address.
    * `source` is the caller that failed, whose log shows the refusals of a block.
    */
   recordFailure(subject: string, source: Source = null): void {
     const name = normalized(subject)
     if (this.#blockedForMs(name) > 0) return
-    this.#count({ subject: name, count: 1, source })
-    if (this.#untold.size >= SUBJECTS_MAX) return
-    this.#untold.set(name, { count: (this.#untold.get(name)?.count ?? 0) + 1, source })
-    this.#tellTimer ??= setTimeout(() => this.#tell(), SHARE_AFTER_MS).unref()
+    if (this.#unreported.size < SUBJECTS_MAX) {
+      this.#unreported.set(name, { count: (this.#unreported.get(name)?.count ?? 0) + 1, source })
+    }
+    if (this.#count({ subject: name, count: 1, source })) return this.#report([{ subject: name, source }])
+    if (this.#reportTimer === undefined) this.#report()
   }
 
   /**
@@ -113,27 +116,35 @@ export class AbuseGuard {
     this.recordFailure(`ip:${address}`)
   }
 
-  /** Blocks the subject when it has failed too often. Every process hears of every failure, so each blocks by itself. */
-  #count({ subject, count, source }: z.output<typeof Message>['failures'][number]): void {
+  /** Blocks the subject when it has failed too often, which is the result. */
+  #count({ subject, count, source }: z.output<typeof Message>['failures'][number]): boolean {
     const { limits, clock } = this.#deps
     const nowMs = clock.nowMs()
     const recent = (this.#failures.get(subject) ?? []).filter((atMs) => atMs > nowMs - limits.windowSeconds * 1000)
     for (let index = 0; index < count && recent.length <= limits.failures; index += 1) recent.push(nowMs)
     keepNewest(this.#failures, subject, recent)
-    if (recent.length > limits.failures) this.#block(subject, source)
+    const tooMany = recent.length > limits.failures
+    if (tooMany) this.#block(subject, source)
+    return tooMany
   }
 
-  #tell(): void {
-    this.#tellTimer = undefined
-    const failures = [...this.#untold].map(([subject, told]) => ({ subject, ...told }))
-    this.#untold.clear()
-    const message: z.input<typeof Message> = { origin: this.#origin, failures }
+  #report(blocks: z.input<typeof Message>['blocks'] = []): void {
+    clearTimeout(this.#reportTimer)
+    this.#reportTimer = setTimeout(() => {
+      this.#reportTimer = undefined
+      if (this.#unreported.size > 0) this.#report()
+    }, REPORT_INTERVAL_MS).unref()
+    const failures = [...this.#unreported].map(([subject, failed]) => ({ subject, ...failed }))
+    this.#unreported.clear()
+    const message: z.input<typeof Message> = { origin: this.#origin, failures, blocks }
     this.#deps.pubSub.publish(CHANNEL, JSON.stringify(message))
   }
 
   #hear(text: string): void {
     const message = parseMessage(text)
     if (message === undefined || message.origin === this.#origin) return
+    for (const { subject, source } of message.blocks)
+      if (this.#blockedForMs(subject) === 0) this.#block(subject, source)
     for (const failure of message.failures) if (this.#blockedForMs(failure.subject) === 0) this.#count(failure)
   }
 

@@ -1,11 +1,9 @@
-import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { networkOf } from './network-of.ts'
 import type { WindowStore } from './window-store.ts'
 
 export interface AddressLimitDependencies {
   store: Pick<WindowStore, 'consume'>
-  clock: Clock
   /** What is counted, in the plural; also names the window. */
   what: string
   perMinute: number
@@ -23,19 +21,21 @@ export class AddressLimit {
 
   /** Fails with `rate_limited`. */
   async admit(address: string): Promise<void> {
-    const { store, clock, what, perMinute: limit, advice } = this.#deps
+    const { store, what, perMinute: limit, advice } = this.#deps
     const window = { key: `ip:${networkOf(address)}:${what}`, windowSeconds: 60, buckets: 61, limit, weight: 1 }
-    const { admitted, states, retryAtMs } = await store.consume([window], clock.nowMs())
+    const { admitted, states, retryAtMs } = await store.consume([window])
     if (admitted) return
-    const retryAfterSeconds = Math.max(1, Math.ceil(((retryAtMs ?? 0) - clock.nowMs()) / 1_000))
+    const [state] = states
+    if (state === undefined) throw new Error('the window store gave too few states')
+    const retryAfterSeconds = Math.max(1, Math.ceil(((retryAtMs ?? 0) - state.nowMs) / 1_000))
     const rule = `Rate limit exceeded: ${limit} ${what} per minute from one address.`
     throw new DomainError('rate_limited', `${rule} ${advice} in ${retryAfterSeconds} seconds.`, {
       retryAfterSeconds,
       limit: {
         rule,
         limit,
-        remaining: states[0]?.remaining ?? 0,
-        resetAtMs: states[0]?.resetAtMs ?? clock.nowMs(),
+        remaining: state.remaining,
+        resetAtMs: state.resetAtMs,
       },
     })
   }

@@ -51,6 +51,6 @@ export function statesOf(windows: readonly PlanWindow[], states: readonly Window
 /** A request passes both windows, so the one with less left counts, and both must have been reset. */
 function tighter(first: WindowState | null, second: WindowState): WindowState {
   if (first === null) return second
-  const { limit, remaining } = second.remaining < first.remaining ? second : first
-  return { limit, remaining, resetAtMs: Math.max(first.resetAtMs, second.resetAtMs) }
+  const { limit, remaining, nowMs } = second.remaining < first.remaining ? second : first
+  return { limit, remaining, nowMs, resetAtMs: Math.max(first.resetAtMs, second.resetAtMs) }
 }

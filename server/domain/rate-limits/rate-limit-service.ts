@@ -3,7 +3,7 @@ import { DomainError, type LimitFacts } from '../errors.ts'
 import { type PlanWindow, statesOf, type WindowName, type WindowStates, windowsOf } from './plan-windows.ts'
 import type { RateGrant, RateLimiter, RatePlan } from './rate-plan.ts'
 import type { RateLimitType, RefusalRecorder } from './refusal.ts'
-import type { WindowCharge, WindowDecision, WindowState, WindowStore } from './window-store.ts'
+import type { WindowBooking, WindowCharge, WindowDecision, WindowState, WindowStore } from './window-store.ts'
 
 const GROUPED = new Intl.NumberFormat('en-US')
 
@@ -32,17 +32,16 @@ export class RateLimitService implements RateLimiter {
   }
 
   async admit(plan: RatePlan): Promise<RateGrant> {
-    const { store, clock } = this.#deps
     const windows = windowsOf(plan)
-    const decision = await store.consume(windows.map(chargeOf), clock.nowMs())
+    const decision = await this.#deps.store.consume(windows.map(chargeOf))
     if (!decision.admitted) throw this.#refuse(plan, windows, decision)
-    return { plan, consumedAtMs: decision.consumedAtMs, ...statesOf(windows, decision.states) }
+    return { plan, booking: decision.booking, ...statesOf(windows, decision.states) }
   }
 
   giveBack(grant: RateGrant): void {
     this.#adjust(
       windowsOf(grant.plan).map(({ charge }) => ({ charge, delta: -charge.weight })),
-      grant.consumedAtMs,
+      grant.booking,
     )
   }
 
@@ -50,19 +49,29 @@ export class RateLimitService implements RateLimiter {
     const corrections = windowsOf(grant.plan).flatMap(({ name, charge }) =>
       name === 'requests' ? [] : correction(charge, used[name]),
     )
-    if (corrections.length > 0) this.#adjust(corrections, grant.consumedAtMs)
+    if (corrections.length > 0) this.#adjust(corrections, grant.booking)
+  }
+
+  /** The error of a plan that the database rejects, whose requests window is the only one. */
+  refuse(plan: RatePlan, waitSeconds: number): DomainError {
+    const windows = windowsOf(plan)
+    const nowMs = this.#deps.clock.nowMs()
+    const retryAtMs = nowMs + Math.ceil(waitSeconds * 1_000)
+    const states = windows.map(({ charge }) => ({ limit: charge.limit, remaining: 0, resetAtMs: retryAtMs, nowMs }))
+    const booking = { sharedAtMs: null, localAtMs: null }
+    return this.#refuse(plan, windows, { admitted: false, refusedBy: 0, retryAtMs, booking, states })
   }
 
   /** The plan's windows as they stand, without consuming: for the headers of answers that are not limited. */
   async peek(plan: RatePlan): Promise<WindowStates> {
     const windows = windowsOf(plan)
-    return statesOf(windows, await this.#deps.store.peek(windows.map(chargeOf), this.#deps.clock.nowMs()))
+    return statesOf(windows, await this.#deps.store.peek(windows.map(chargeOf)))
   }
 
   /** How full every window of the plans is, in one store call. */
   async fillOf(plans: readonly RatePlan[]): Promise<WindowFill[][]> {
     const windows = plans.map(windowsOf)
-    const states = await this.#deps.store.peek(windows.flat().map(chargeOf), this.#deps.clock.nowMs())
+    const states = await this.#deps.store.peek(windows.flat().map(chargeOf))
     let next = 0
     return windows.map((ofPlan) =>
       ofPlan.map((window) => {
@@ -73,13 +82,13 @@ export class RateLimitService implements RateLimiter {
     )
   }
 
-  #adjust(corrections: { charge: WindowCharge; delta: number }[], consumedAtMs: number): void {
+  #adjust(corrections: { charge: WindowCharge; delta: number }[], booking: WindowBooking): void {
     // A lost correction heals when its bucket leaves the window; the request that caused it is over.
-    this.#deps.store.adjust(corrections, consumedAtMs).catch(() => undefined)
+    this.#deps.store.adjust(corrections, booking).catch(() => undefined)
   }
 
   #refuse(plan: RatePlan, windows: readonly PlanWindow[], decision: WindowDecision): DomainError {
-    const { clock, refusals } = this.#deps
+    const { refusals } = this.#deps
     const refused = windows[decision.refusedBy ?? 0]
     const state = decision.states[decision.refusedBy ?? 0]
     if (refused === undefined || state === undefined) throw new Error('the window store named no window')
@@ -96,7 +105,6 @@ export class RateLimitService implements RateLimiter {
     return refusalError(plan, refused, {
       retryAtMs: decision.retryAtMs,
       state,
-      nowMs: clock.nowMs(),
       windows: { scope: plan.scope, requests: reset, tokens },
     })
   }
@@ -105,7 +113,7 @@ export class RateLimitService implements RateLimiter {
 function refusalError(
   plan: RatePlan,
   { name, charge, ofKey }: PlanWindow,
-  found: { retryAtMs: number | null; state: WindowState; nowMs: number; windows: NonNullable<LimitFacts['windows']> },
+  found: { retryAtMs: number | null; state: WindowState; windows: NonNullable<LimitFacts['windows']> },
 ): DomainError {
   const units = name === 'credits' ? 'RPC credits' : name
   const span = charge.windowSeconds === 60 ? 'minute' : `${charge.windowSeconds / 3600} hours`
@@ -118,7 +126,7 @@ function refusalError(
     const message = `${rule} This request alone needs ${inWords(charge.weight)} ${name}: send a smaller one.`
     return new DomainError('rate_limited', message, { limit })
   }
-  const retryAfterSeconds = Math.max(1, Math.ceil((found.retryAtMs - found.nowMs) / 1000))
+  const retryAfterSeconds = Math.max(1, Math.ceil((found.retryAtMs - found.state.nowMs) / 1000))
   const wait = retryAfterSeconds === 1 ? '1 second' : `${inWords(retryAfterSeconds)} seconds`
   return new DomainError('rate_limited', `${rule} Try again in ${wait}.`, { limit, retryAfterSeconds })
 }

@@ -1,4 +1,4 @@
-import type { WindowCharge, WindowState } from './window-store.ts'
+import type { WindowBooking, WindowCharge, WindowState } from './window-store.ts'
 
 /** Kind of limit applied, as `x-ratelimit-type` names it. */
 export type RateLimitScope = 'user' | 'api_key' | 'global'
@@ -28,7 +28,7 @@ export interface RatePlan {
  */
 export interface RateGrant {
   plan: RatePlan
-  consumedAtMs: number
+  booking: WindowBooking
   requests: WindowState
   tokens: WindowState | null
   credits: WindowState | null

@@ -80,7 +80,10 @@ export class RatePlans {
   planForKeyCreation(caller: Caller): RatePlan {
     return {
       ...planOf(caller, 'endpoint:api/v1/api_keys'),
-      requests: oneRequest(`${caller.accountId}:api-keys:creations`, this.#limits.keys.creationsPerMinute),
+      requests: {
+        ...oneRequest(`${caller.accountId}:api-keys:creations`, this.#limits.keys.creationsPerMinute),
+        enforcedByDatabase: true,
+      },
     }
   }
 

@@ -1,20 +1,48 @@
-import type { WindowCharge, WindowDecision, WindowState, WindowStore } from '../../domain/rate-limits/window-store.ts'
-import { SlidingWindow } from './sliding-window.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type {
+  HeldWindow,
+  WindowBooking,
+  WindowCharge,
+  WindowDecision,
+  WindowState,
+  WindowStore,
+} from '../../domain/rate-limits/window-store.ts'
+import { SlidingWindow, toWindowShape, type WindowShape } from './sliding-window.ts'
 
-const SWEEP_SIZE_MIN = 1_024
+const SWEEP_EVERY_MS = 1_000
+/** Bounds how long one sweep keeps the process from its requests. */
+const SWEPT_WINDOWS_MAX = 10_000
 
-/** Rate windows of one process. The caller's clock is the only one; idle windows are dropped as the map grows. */
+export interface MemoryWindowStoreDeps {
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs'>
+  /** The part of a limit that this process admits; default: all of it. */
+  shareOf?: (limit: number) => number
+}
+
+/**
+ * Rate windows of one process. They follow its monotonic clock, so that a wall clock that is set neither frees nor
+ * freezes them; only the instants that callers see are those of the wall clock. Empty windows are forgotten.
+ */
 export class MemoryWindowStore implements WindowStore {
+  readonly #clock: MemoryWindowStoreDeps['clock']
+  readonly #shareOf: (limit: number) => number
   readonly #windows = new Map<string, SlidingWindow>()
-  #sweepAtSize = SWEEP_SIZE_MIN
+  readonly #shapes = new Map<number, WindowShape>()
+  #sweepTimer: NodeJS.Timeout | undefined
+  #unswept: Iterator<[string, SlidingWindow]> | undefined
 
-  consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
-    const atMs = this.#effectiveMs(charges, nowMs)
+  constructor({ clock, shareOf = (limit) => limit }: MemoryWindowStoreDeps) {
+    this.#clock = clock
+    this.#shareOf = shareOf
+  }
+
+  consume(charges: readonly WindowCharge[]): Promise<WindowDecision> {
+    const atMs = this.#instant()
     let refusedBy: number | null = null
     let retryAtMs: number | null = null
     const states = charges.map((charge, index) => {
       const state = this.#stateAt(charge, atMs)
-      const excess = this.#sumAt(charge, atMs) + charge.weight - charge.limit
+      const excess = this.#sumAt(charge, atMs) + charge.weight - this.#limitOf(charge)
       if (excess <= 0) return state
       const fitsAtMs = this.#fitsAtMs(charge, excess, atMs)
       // A weight above its limit never fits, which outlasts every other refusal.
@@ -24,39 +52,68 @@ export class MemoryWindowStore implements WindowStore {
       }
       return { ...state, resetAtMs: fitsAtMs ?? state.resetAtMs }
     })
-    if (refusedBy !== null)
-      return Promise.resolve({ admitted: false, refusedBy, retryAtMs, consumedAtMs: atMs, states })
-    for (const charge of charges) this.#add(charge, atMs)
+    if (refusedBy !== null) {
+      const booking = { sharedAtMs: null, localAtMs: null }
+      return Promise.resolve({ admitted: false, refusedBy, retryAtMs, booking, states })
+    }
+    const booking = this.book(charges)
     const after = charges.map((charge) => this.#stateAt(charge, atMs))
-    return Promise.resolve({ admitted: true, refusedBy, retryAtMs, consumedAtMs: atMs, states: after })
+    return Promise.resolve({ admitted: true, refusedBy, retryAtMs, booking, states: after })
   }
 
-  adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
-    for (const { charge, delta } of charges) this.#windows.get(charge.key)?.adjust(consumedAtMs, delta)
+  /**
+   * Takes note of how full windows are over all processes. This one's part of that is used up even if others admitted it,
+   * so that what all have left without the shared store is what is left of the limit.
+   */
+  raise(charges: readonly WindowCharge[], states: readonly WindowState[]): void {
+    const atMs = this.#instant()
+    for (const [index, charge] of charges.entries()) {
+      const taken = charge.limit - (states[index]?.remaining ?? charge.limit)
+      const missing = Math.floor((taken * this.#limitOf(charge)) / charge.limit) - this.#sumAt(charge, atMs)
+      if (missing > 0) this.#add({ ...charge, weight: missing }, atMs)
+    }
+  }
+
+  /** Books what was admitted elsewhere, whatever the limit. */
+  book(charges: readonly WindowCharge[]): WindowBooking {
+    const localAtMs = this.#instant()
+    for (const charge of charges) this.#add(charge, localAtMs)
+    return { sharedAtMs: null, localAtMs }
+  }
+
+  adjust(charges: readonly { charge: WindowCharge; delta: number }[], { localAtMs }: WindowBooking): Promise<void> {
+    if (localAtMs === null) return Promise.resolve()
+    for (const { charge, delta } of charges) this.#windows.get(charge.key)?.adjust(localAtMs, delta)
     return Promise.resolve()
   }
 
-  peek(charges: readonly WindowCharge[], nowMs: number): Promise<WindowState[]> {
-    const atMs = this.#effectiveMs(charges, nowMs)
+  peek(charges: readonly WindowCharge[]): Promise<WindowState[]> {
+    const atMs = this.#instant()
     return Promise.resolve(charges.map((charge) => this.#stateAt(charge, atMs)))
   }
 
+  /** Every window that is not empty. */
+  *held(): Generator<HeldWindow> {
+    for (const [key, window] of this.#windows) {
+      const { windowSeconds, buckets } = window.shape
+      const bookings = window.bookingsAt(this.#instant())
+      if (bookings.length > 0) yield { key, windowSeconds, buckets, bookings }
+    }
+  }
+
   close(): Promise<void> {
+    clearInterval(this.#sweepTimer)
     this.#windows.clear()
     return Promise.resolve()
   }
 
-  /** The newest instant that any of the windows has seen: time never runs backwards for a window. */
-  #effectiveMs(charges: readonly WindowCharge[], nowMs: number): number {
-    let atMs = nowMs
-    for (const { key, windowSeconds } of charges) {
-      const window = this.#windows.get(key)
-      if (!window) continue
-      // A clock that was set back by more than the window would otherwise freeze the window until it catches up.
-      if (window.newestMs - nowMs > windowSeconds * 1000) window.rebase(nowMs)
-      atMs = Math.max(atMs, window.newestMs)
-    }
-    return atMs
+  /** Whole, as the engine keeps such numbers in less memory. */
+  #instant(): number {
+    return Math.floor(this.#clock.monotonicMs())
+  }
+
+  #limitOf({ limit, enforcedByDatabase }: WindowCharge): number {
+    return enforcedByDatabase === true ? limit : this.#shareOf(limit)
   }
 
   #sumAt(charge: WindowCharge, atMs: number): number {
@@ -65,29 +122,59 @@ export class MemoryWindowStore implements WindowStore {
 
   #stateAt(charge: WindowCharge, atMs: number): WindowState {
     const window = this.#windows.get(charge.key)
-    const sum = window?.sumAt(atMs) ?? 0
-    const resetAtMs = window && sum > 0 ? window.emptyAtMs : atMs
-    return { limit: charge.limit, remaining: Math.max(0, charge.limit - sum), resetAtMs }
+    const nowMs = this.#clock.nowMs()
+    const remaining = Math.max(0, this.#limitOf(charge) - (window?.sumAt(atMs) ?? 0))
+    return { limit: charge.limit, remaining, resetAtMs: nowMs + (window?.emptyAtMs(atMs) ?? atMs) - atMs, nowMs }
   }
 
   #fitsAtMs(charge: WindowCharge, excess: number, atMs: number): number | null {
-    const window = this.#windows.get(charge.key)
-    return window && charge.weight <= charge.limit ? window.freedAtMs(excess, atMs) : null
+    if (charge.weight > charge.limit) return null
+    const nowMs = this.#clock.nowMs()
+    // Beyond this process's share; the shared windows, or fewer processes, may have room for it later.
+    if (charge.weight > this.#limitOf(charge)) return nowMs + charge.windowSeconds * 1_000
+    return nowMs + (this.#windows.get(charge.key)?.freedAtMs(excess, atMs) ?? atMs) - atMs
   }
 
   #add(charge: WindowCharge, atMs: number): void {
     let window = this.#windows.get(charge.key)
-    if (!window) {
-      window = new SlidingWindow({ windowMs: charge.windowSeconds * 1000, buckets: charge.buckets }, atMs)
-      this.#windows.set(charge.key, window)
-      if (this.#windows.size >= this.#sweepAtSize) this.#sweep(atMs)
+    if (window === undefined) {
+      window = new SlidingWindow(this.#shapeOf(charge))
+      this.#windows.set(flat(charge.key), window)
+      this.#sweepTimer ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref()
     }
     window.add(atMs, charge.weight)
   }
 
-  /** Drops empty windows; waiting for the map to double keeps the cost per request constant. */
-  #sweep(atMs: number): void {
-    for (const [key, window] of this.#windows) if (atMs >= window.emptyAtMs) this.#windows.delete(key)
-    this.#sweepAtSize = Math.max(SWEEP_SIZE_MIN, this.#windows.size * 2)
+  #shapeOf(charge: WindowCharge): WindowShape {
+    const name = charge.windowSeconds * 10_000 + charge.buckets
+    const known = this.#shapes.get(name)
+    if (known !== undefined) return known
+    const shape = toWindowShape(charge)
+    this.#shapes.set(name, shape)
+    return shape
   }
+
+  /** Forgets empty windows, some at a time. */
+  #sweep(): void {
+    const atMs = this.#instant()
+    this.#unswept ??= this.#windows.entries()
+    for (let count = 0; count < SWEPT_WINDOWS_MAX; count += 1) {
+      const { done, value } = this.#unswept.next()
+      if (done === true) {
+        this.#unswept = undefined
+        break
+      }
+      const [key, window] = value
+      window.sumAt(atMs)
+      if (window.isEmpty) this.#windows.delete(key)
+    }
+    if (this.#windows.size > 0) return
+    clearInterval(this.#sweepTimer)
+    this.#sweepTimer = undefined
+  }
+}
+
+/** A string that was put together keeps its parts, and three times the memory, for as long as it lives. */
+function flat(text: string): string {
+  return Buffer.from(text).toString()
 }

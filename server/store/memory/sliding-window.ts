@@ -1,109 +1,107 @@
+/** What windows of the same length and precision have in common. */
+export interface WindowShape {
+  windowSeconds: number
+  buckets: number
+  windowMs: number
+  bucketMs: number
+}
+
+export function toWindowShape({ windowSeconds, buckets }: Pick<WindowShape, 'windowSeconds' | 'buckets'>): WindowShape {
+  const windowMs = windowSeconds * 1_000
+  // All buckets but the one in progress fill the window.
+  return { windowSeconds, buckets, windowMs, bucketMs: Math.ceil(windowMs / (buckets - 1)) }
+}
+
 /**
- * Counts of one window in a ring of buckets. A bucket counts as a whole until its latest booking has left the window:
- * never more than the limit in any span, and exact where bookings are rarer than buckets.
+ * Counts of one window in buckets. A bucket counts as a whole until its latest booking has left the window: never more
+ * than the limit in any span, and exact where bookings are rarer than buckets. Only buckets with bookings take memory.
  */
 export class SlidingWindow {
-  readonly #windowMs: number
-  readonly #bucketMs: number
-  readonly #counts: Float64Array
-  /** Latest booking of each bucket. */
-  readonly #latestMs: Float64Array
+  readonly shape: WindowShape
+  /** Latest booking and count of each bucket in turn, oldest first; flat and exactly as long as needed, since most windows hold one. */
+  #buckets: number[] = []
   #sum = 0
-  #newestMs: number
 
-  constructor(shape: { windowMs: number; buckets: number }, nowMs: number) {
-    this.#windowMs = shape.windowMs
-    // All buckets but the one in progress fill the window.
-    this.#bucketMs = Math.ceil(shape.windowMs / (shape.buckets - 1))
-    this.#counts = new Float64Array(shape.buckets)
-    this.#latestMs = new Float64Array(shape.buckets).fill(-1)
-    this.#newestMs = nowMs
+  constructor(shape: WindowShape) {
+    this.shape = shape
   }
 
-  /** Instant of the latest booking. */
-  get newestMs(): number {
-    return this.#newestMs
-  }
-
-  /** From here on nothing counts. */
-  get emptyAtMs(): number {
-    return this.#newestMs + this.#windowMs
+  get isEmpty(): boolean {
+    return this.#buckets.length === 0
   }
 
   /** What still counts at `atMs`, which is not before the latest booking. */
   sumAt(atMs: number): number {
-    if (atMs >= this.emptyAtMs) return 0
-    let sum = this.#sum
-    this.#eachExpired(atMs, (slot) => {
-      sum -= this.#counts[slot] ?? 0
-    })
-    return sum
+    let expired = 0
+    for (; expired < this.#buckets.length && this.#leavesAtMs(expired) <= atMs; expired += 2) {
+      this.#sum -= this.#countAt(expired)
+    }
+    if (expired > 0) this.#buckets = this.#buckets.slice(expired)
+    return this.#sum
+  }
+
+  /** From here on nothing counts; `atMs` if nothing does already. */
+  emptyAtMs(atMs: number): number {
+    return this.sumAt(atMs) > 0 ? this.#leavesAtMs(this.#buckets.length - 2) : atMs
   }
 
   add(atMs: number, weight: number): void {
-    this.#eachExpired(atMs, (slot) => {
-      this.#sum -= this.#counts[slot] ?? 0
-      this.#counts[slot] = 0
-      this.#latestMs[slot] = -1
-    })
-    const slot = this.#slotOf(this.#bucketOf(atMs))
-    this.#counts[slot] = (this.#counts[slot] ?? 0) + weight
-    this.#latestMs[slot] = atMs
+    this.sumAt(atMs)
     this.#sum += weight
-    this.#newestMs = atMs
+    const last = this.#buckets.length - 2
+    if (last >= 0 && this.#bucketOf(this.#latestAt(last)) === this.#bucketOf(atMs)) {
+      this.#buckets[last] = atMs
+      this.#buckets[last + 1] = this.#countAt(last) + weight
+    } else {
+      // Neither pushed nor spread, which would reserve room for a dozen more.
+      this.#buckets = this.#buckets.concat(atMs, weight)
+    }
   }
 
   /** Changes a bucket that is still counted; what it would lack below zero is not taken. */
   adjust(atMs: number, delta: number): void {
     const bucket = this.#bucketOf(atMs)
-    const slot = this.#slotOf(bucket)
-    if (this.#bucketOf(this.#latestMs[slot] ?? -1) !== bucket) return
-    const count = this.#counts[slot] ?? 0
-    const change = Math.max(delta, -count)
-    this.#counts[slot] = count + change
-    this.#sum += change
+    for (let index = this.#buckets.length - 2; index >= 0; index -= 2) {
+      if (this.#bucketOf(this.#latestAt(index)) !== bucket) continue
+      const change = Math.max(delta, -this.#countAt(index))
+      this.#buckets[index + 1] = this.#countAt(index) + change
+      this.#sum += change
+      return
+    }
   }
 
   /** First instant at which `excess` of what counts at `atMs` has left the window. */
   freedAtMs(excess: number, atMs: number): number {
     let freed = 0
-    for (let bucket = this.#oldest(); bucket <= this.#bucketOf(this.#newestMs); bucket += 1) {
-      const slot = this.#slotOf(bucket)
-      const leavesAtMs = (this.#latestMs[slot] ?? -1) + this.#windowMs
-      if (leavesAtMs > atMs) freed += this.#counts[slot] ?? 0
-      if (freed >= excess) return leavesAtMs
+    for (let index = 0; index < this.#buckets.length; index += 2) {
+      freed += this.#countAt(index)
+      if (freed >= excess) return this.#leavesAtMs(index)
     }
-    return this.emptyAtMs
+    return this.emptyAtMs(atMs)
   }
 
-  /** Books everything that counts at `nowMs`, after the clock fell back by more than the window. */
-  rebase(nowMs: number): void {
-    const sum = this.#sum
-    this.#counts.fill(0)
-    this.#latestMs.fill(-1)
-    this.#sum = 0
-    this.add(nowMs, sum)
-  }
-
-  /** Only buckets a whole window behind can have expired; none of the later ones needs a look. */
-  #eachExpired(atMs: number, visit: (slot: number) => void): void {
-    const spanned = Math.floor(this.#windowMs / this.#bucketMs)
-    const last = Math.min(this.#bucketOf(this.#newestMs), this.#bucketOf(atMs) - spanned)
-    for (let bucket = this.#oldest(); bucket <= last; bucket += 1) {
-      const slot = this.#slotOf(bucket)
-      if ((this.#latestMs[slot] ?? -1) + this.#windowMs <= atMs) visit(slot)
+  bookingsAt(atMs: number): { ageMs: number; weight: number }[] {
+    this.sumAt(atMs)
+    const bookings = []
+    for (let index = 0; index < this.#buckets.length; index += 2) {
+      bookings.push({ ageMs: atMs - this.#latestAt(index), weight: this.#countAt(index) })
     }
+    return bookings
   }
 
-  #oldest(): number {
-    return this.#bucketOf(this.#newestMs) - this.#counts.length + 1
+  #latestAt(index: number): number {
+    return this.#buckets[index] ?? 0
+  }
+
+  #countAt(index: number): number {
+    return this.#buckets[index + 1] ?? 0
+  }
+
+  #leavesAtMs(index: number): number {
+    return this.#latestAt(index) + this.shape.windowMs
   }
 
   #bucketOf(atMs: number): number {
-    return Math.floor(atMs / this.#bucketMs)
-  }
-
-  #slotOf(bucket: number): number {
-    return bucket % this.#counts.length
+    return Math.floor(atMs / this.shape.bucketMs)
   }
 }

@@ -2,7 +2,7 @@ import { type CommandParser, createClient, defineScript } from '@redis/client'
 import type { Log } from '../../domain/log.ts'
 import { DeadlineExceeded, withDeadline } from '../deadline.ts'
 import { LogThrottle } from '../log-throttle.ts'
-import { ADJUST_SCRIPT, CONSUME_SCRIPT, PEEK_SCRIPT } from './window-scripts.ts'
+import { ADJUST_SCRIPT, CARRY_SCRIPT, CONSUME_SCRIPT, PEEK_SCRIPT } from './window-scripts.ts'
 
 const CONNECT_TIMEOUT_MS = 500
 const RECONNECT_DELAY_MS_MAX = 1_000
@@ -28,6 +28,7 @@ const SCRIPTS = {
   consumeWindows: windowScript(CONSUME_SCRIPT),
   peekWindows: windowScript(PEEK_SCRIPT),
   adjustWindows: windowScript(ADJUST_SCRIPT),
+  carryWindows: windowScript(CARRY_SCRIPT),
 }
 
 function newClient(url: string) {

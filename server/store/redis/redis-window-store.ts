@@ -1,9 +1,30 @@
-import type { WindowCharge, WindowDecision, WindowState, WindowStore } from '../../domain/rate-limits/window-store.ts'
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../domain/clock.ts'
 import { GroupCommit } from '../../domain/group-commit.ts'
+import type {
+  HeldWindow,
+  SharedWindowStore,
+  WindowBooking,
+  WindowCharge,
+  WindowDecision,
+  WindowState,
+} from '../../domain/rate-limits/window-store.ts'
+import { DeadlineExceeded, withDeadline } from '../deadline.ts'
 import type { RedisClient } from './redis-client.ts'
 
 /** Layout of the stored hashes; a new layout takes a new version, so that two releases can run side by side. */
 const LAYOUT_VERSION = 'w1'
+
+/** A call that takes longer, while this process has nothing else to do, counts as lost. */
+const DEADLINE_MS = 250
+/** For what no request waits for. */
+const CARRY_DEADLINE_MS = 5_000
+/** Windows that one script call takes over; an account's share a call, different accounts never do. */
+const CARRIED_WINDOWS_MAX = 50
+/** Calls on their way at once. */
+const CARRY_CALLS_MAX = 200
+/** In place of an instant: the server's clock decides. */
+const SERVER_CLOCK = '-1'
 
 /** Bounds how long one script keeps the server from its other clients. */
 const BATCH_REQUESTS_MAX = 128
@@ -27,27 +48,37 @@ export interface RedisWindowStoreDeps {
   client: RedisClient
   /** Separates instances that share one server. */
   keyPrefix?: string
+  /** In place of the server's clock, for simulations. */
+  clock?: Pick<Clock, 'nowMs'>
+  deadlineMs?: number
 }
 
 /**
  * Rate windows that all processes share. An account's windows share one hash slot; its requests that arrive during one
  * round trip share the next script call, which decides them one by one.
  *
- * Time is the caller's, so clocks of processes may differ. A window takes the newest instant it has seen, so that none
- * gives room twice to a clock that steps back; it is shorter by as much as one clock leads the others. A process whose clock leads by more than a window
- * freezes the windows it touches; they expire by the server's own clock one window after the last booking, so the
- * harm ends by itself.
+ * Time is the server's: a process whose clock is wrong limits as exactly as any other. A window takes the newest instant
+ * it has seen, so that none gives room twice if the server's clock steps back.
  */
-export class RedisWindowStore implements WindowStore {
+export class RedisWindowStore implements SharedWindowStore {
   readonly #client: RedisClient
   readonly #keyPrefix: string
+  readonly #instant: () => string
+  readonly #deadlineMs: number
   readonly #lane: GroupCommit<Part, PromiseSettledResult<number[]>>
   #corrections: Correction[] = []
   #correctionTimer: NodeJS.Timeout | undefined
+  /** Why the server counts as lost; what waits for it then fails at once, until a probe finds it again. */
+  #lostBy: Error | undefined
+  /** What a server has kept that still has this value has kept the windows as well. */
+  #marker: string | null | undefined
 
   constructor(deps: RedisWindowStoreDeps) {
+    const { clock, deadlineMs = DEADLINE_MS } = deps
+    this.#deadlineMs = deadlineMs
     this.#client = deps.client
     this.#keyPrefix = `${deps.keyPrefix ?? 'sluice'}:${LAYOUT_VERSION}`
+    this.#instant = clock === undefined ? () => SERVER_CLOCK : () => String(Math.floor(clock.nowMs()))
     this.#lane = new GroupCommit((parts) => this.#consumeAll(parts), {
       batchItemsMax: BATCH_REQUESTS_MAX,
       isTransient: () => false,
@@ -56,17 +87,21 @@ export class RedisWindowStore implements WindowStore {
     })
   }
 
-  consume(charges: readonly WindowCharge[], nowMs: number): Promise<WindowDecision> {
-    return this.#lane.submit(this.#part(charges, argumentsOf(charges, nowMs))).then((answer) => {
+  consume(charges: readonly WindowCharge[]): Promise<WindowDecision> {
+    return this.#lane.submit(this.#part(charges, this.#argumentsOf(charges))).then((answer) => {
       if (answer.status === 'rejected') throw answer.reason
       return toDecision(charges, answer.value)
     })
   }
 
-  adjust(charges: readonly { charge: WindowCharge; delta: number }[], consumedAtMs: number): Promise<void> {
-    const at = String(consumedAtMs)
-    const args: string[] = []
-    for (const { charge, delta } of charges) args.push(at, windowMs(charge), String(charge.buckets), String(delta))
+  adjust(charges: readonly { charge: WindowCharge; delta: number }[], { sharedAtMs }: WindowBooking): Promise<void> {
+    if (sharedAtMs === null) return Promise.resolve()
+    const args = charges.flatMap(({ charge, delta }) => [
+      String(sharedAtMs),
+      windowMs(charge),
+      String(charge.buckets),
+      String(delta),
+    ])
     const part = this.#part(
       charges.map(({ charge }) => charge),
       args,
@@ -77,9 +112,30 @@ export class RedisWindowStore implements WindowStore {
     })
   }
 
-  async peek(charges: readonly WindowCharge[], nowMs: number): Promise<WindowState[]> {
-    const { keys, args } = this.#part(charges, argumentsOf(charges, nowMs))
-    return statesOf(charges, await this.#client.peekWindows(keys, args))
+  async peek(charges: readonly WindowCharge[]): Promise<WindowState[]> {
+    const { keys, args } = this.#part(charges, this.#argumentsOf(charges))
+    return statesOf(charges, await this.#untilDeadline(this.#client.peekWindows(keys, args)))
+  }
+
+  async probe(): Promise<boolean> {
+    const key = `${this.#keyPrefix}:marker`
+    const asked = Promise.all([this.#client.set(key, randomUUID(), { condition: 'NX' }), this.#client.get(key)])
+    const [, marker] = await withDeadline(asked, this.#deadlineMs)
+    this.#lostBy = undefined
+    const kept = this.#marker === undefined || this.#marker === marker
+    this.#marker = marker
+    return kept
+  }
+
+  async carry(windows: Iterable<HeldWindow>): Promise<void> {
+    let calls: Promise<unknown>[] = []
+    for (const part of carriedParts(windows, (window) => this.#keyOf(window), this.#instant())) {
+      calls.push(withDeadline(this.#client.carryWindows(part.keys, part.args), CARRY_DEADLINE_MS))
+      if (calls.length < CARRY_CALLS_MAX) continue
+      await Promise.all(calls)
+      calls = []
+    }
+    await Promise.all(calls)
   }
 
   /** The connection belongs to whoever opened it. */
@@ -88,11 +144,25 @@ export class RedisWindowStore implements WindowStore {
     await this.#lane.drained()
   }
 
+  async #untilDeadline<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await withDeadline(work, this.#deadlineMs)
+    } catch (error) {
+      if (error instanceof DeadlineExceeded) this.#lostBy = error
+      throw error
+    }
+  }
+
   /** Corrections that wait ride along. */
   async #consumeAll(parts: readonly Part[]): Promise<PromiseSettledResult<number[]>[]> {
     this.#sendCorrections()
     const answers = new Map<Part, PromiseSettledResult<number[]>>()
-    await Promise.all(byPlace(parts).map((ofPlace) => this.#consumeOfPlace(ofPlace, answers)))
+    try {
+      if (this.#lostBy !== undefined) throw this.#lostBy
+      await this.#untilDeadline(Promise.all(byPlace(parts).map((ofPlace) => this.#consumeOfPlace(ofPlace, answers))))
+    } catch (reason) {
+      return parts.map((part) => answers.get(part) ?? { status: 'rejected', reason })
+    }
     return parts.map((part) => answers.get(part) ?? { status: 'rejected', reason: new Error('no answer') })
   }
 
@@ -123,20 +193,52 @@ export class RedisWindowStore implements WindowStore {
   }
 
   #part(charges: readonly WindowCharge[], args: string[]): Part {
-    const [place = ''] = (charges[0]?.key ?? '').split(':', 1)
-    return { place, keys: charges.map((charge) => this.#keyOf(charge)), args }
+    return { place: placeOf(charges[0]?.key ?? ''), keys: charges.map((charge) => this.#keyOf(charge)), args }
   }
 
-  #keyOf({ key, windowSeconds }: WindowCharge): string {
+  #argumentsOf(charges: readonly WindowCharge[]): string[] {
+    const args = [this.#instant(), String(charges.length)]
+    for (const charge of charges) {
+      args.push(String(charge.limit), windowMs(charge), String(charge.buckets), String(charge.weight))
+    }
+    return args
+  }
+
+  #keyOf({ key, windowSeconds }: Pick<WindowCharge, 'key' | 'windowSeconds'>): string {
     const colon = key.indexOf(':')
     const [place, rest] = colon < 0 ? [key, ''] : [key.slice(0, colon), key.slice(colon)]
     return `${this.#keyPrefix}:{${place}}${rest}:${windowSeconds}`
   }
 }
 
+function placeOf(key: string): string {
+  return key.split(':', 1)[0] ?? ''
+}
+
 /** In order of arrival within each place. */
 function byPlace<P extends Part>(parts: readonly P[]): P[][] {
   return [...Map.groupBy(parts, ({ place }) => place).values()]
+}
+
+/** Arguments of the calls that carry windows over; windows of one place that follow each other share a call. */
+function* carriedParts(
+  windows: Iterable<HeldWindow>,
+  keyOf: (window: HeldWindow) => string,
+  instant: string,
+): Generator<Part> {
+  let part: Part | undefined
+  for (const window of windows) {
+    const place = placeOf(window.key)
+    if (part !== undefined && (part.place !== place || part.keys.length >= CARRIED_WINDOWS_MAX)) {
+      yield part
+      part = undefined
+    }
+    part ??= { place, keys: [], args: [] }
+    part.keys.push(keyOf(window))
+    part.args.push(instant, '1', '0', windowMs(window), String(window.buckets), '0', String(window.bookings.length))
+    for (const { ageMs, weight } of window.bookings) part.args.push(String(ageMs), String(weight))
+  }
+  if (part !== undefined) yield part
 }
 
 function joined(parts: readonly Part[]): [keys: string[], args: string[]] {
@@ -148,16 +250,8 @@ function replyLength({ keys }: Part): number {
   return 3 + 2 * keys.length
 }
 
-function argumentsOf(charges: readonly WindowCharge[], nowMs: number): string[] {
-  const args = [String(charges.length), String(Math.floor(nowMs))]
-  for (const charge of charges) {
-    args.push(String(charge.limit), windowMs(charge), String(charge.buckets), String(charge.weight))
-  }
-  return args
-}
-
-function windowMs(charge: WindowCharge): string {
-  return String(charge.windowSeconds * 1000)
+function windowMs({ windowSeconds }: Pick<WindowCharge, 'windowSeconds'>): string {
+  return String(windowSeconds * 1000)
 }
 
 function toDecision(charges: readonly WindowCharge[], reply: number[]): WindowDecision {
@@ -167,7 +261,7 @@ function toDecision(charges: readonly WindowCharge[], reply: number[]): WindowDe
     admitted: refusedBy === 0,
     refusedBy: refusedBy === 0 ? null : refusedBy - 1,
     retryAtMs: refusedBy === 0 || retryAtMs < 0 ? null : retryAtMs,
-    consumedAtMs: numberAt(reply, 2),
+    booking: { sharedAtMs: refusedBy === 0 ? numberAt(reply, 2) : null, localAtMs: null },
     states: statesOf(charges, reply),
   }
 }
@@ -177,6 +271,7 @@ function statesOf(charges: readonly WindowCharge[], reply: number[]): WindowStat
     limit,
     remaining: Math.max(0, limit - numberAt(reply, 3 + index * 2)),
     resetAtMs: numberAt(reply, 4 + index * 2),
+    nowMs: numberAt(reply, 2),
   }))
 }
 

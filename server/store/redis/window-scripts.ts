@@ -1,4 +1,7 @@
 /*
+ * Time is the server's, so that no process's clock decides; where a simulation passes an instant of its own, that is taken
+ * instead. A script that calls TIME before it writes needs a server that replicates effects, as Redis does since version 5.
+ *
  * A window is one hash: `t` the instant of its latest booking, `s` the sum of all buckets, and for each ring slot its
  * count under the slot's number and its latest booking under `l` and the number. A bucket counts as a whole until its
  * latest booking has left the window. What expired is subtracted when the next consumption is booked, so a refusal
@@ -11,6 +14,14 @@
 /** `load_windows` reads the windows of the next request, and its instant: time never runs behind what a window has seen. */
 const READ_REQUESTS = `
 local next_key, next_arg = 1, 1
+local time = redis.call('TIME')
+local server_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local function next_instant()
+  local at = tonumber(ARGV[next_arg])
+  next_arg = next_arg + 1
+  return at < 0 and server_ms or at
+end
 
 local function each_bucket(window, last, visit)
   for start = window.oldest, last, 64 do
@@ -28,7 +39,17 @@ local function each_bucket(window, last, visit)
   end
 end
 
-local function load_window()
+-- Books all that counts at this instant: the clock has stepped back by more than the window, as after a failover to
+-- another host, and the window would stand still until it catches up.
+local function rebase(window, at)
+  local slot = math.floor(at / window.ms) % window.buckets
+  redis.call('DEL', window.key)
+  redis.call('HSET', window.key, 't', at, 's', window.sum, slot, window.sum, 'l' .. slot, at)
+  redis.call('PEXPIRE', window.key, window.span + 5000)
+  window.newest_at = at
+end
+
+local function load_window(at)
   local key = KEYS[next_key]
   local seen = redis.call('HMGET', key, 't', 's')
   local window = {
@@ -37,6 +58,7 @@ local function load_window()
     newest_at = tonumber(seen[1] or nil), sum = tonumber(seen[2] or nil) or 0, expired = {}
   }
   window.ms = math.ceil(window.span / (window.buckets - 1))
+  if window.newest_at and window.newest_at - at > window.span then rebase(window, at) end
   if window.newest_at then
     window.newest = math.floor(window.newest_at / window.ms)
     window.oldest = window.newest - window.buckets + 1
@@ -63,15 +85,20 @@ local function expire(window, at)
 end
 
 local function load_windows()
-  local count, at = tonumber(ARGV[next_arg]), tonumber(ARGV[next_arg + 1])
-  next_arg = next_arg + 2
-  local windows = {}
+  local now, count = next_instant(), tonumber(ARGV[next_arg])
+  next_arg = next_arg + 1
+  local at, windows = now, {}
   for i = 1, count do
-    windows[i] = load_window()
+    windows[i] = load_window(now)
     at = math.max(at, windows[i].newest_at or at)
   end
   for _, window in ipairs(windows) do expire(window, at) end
   return windows, at
+end
+
+local function forget_expired(window)
+  if window.stale then redis.call('DEL', window.key) end
+  if #window.expired > 0 then redis.call('HDEL', window.key, unpack(window.expired)) end
 end
 
 local reply = {}
@@ -87,9 +114,9 @@ end
 `
 
 /**
- * KEYS: the windows of each request. ARGV, for each request: number of windows, now, then limit, milliseconds, buckets
- * and weight of each window. Replies, for each request: refusing window or 0, instant at which its weight fits or -1,
- * instant of booking, then sum and reset of each window.
+ * KEYS: the windows of each request. ARGV, for each request: its instant or -1 for the server's, number of windows, then
+ * limit, milliseconds, buckets and weight of each window. Replies, for each request: refusing window or 0, instant at
+ * which its weight fits or -1, instant of booking, then sum and reset of each window.
  */
 export const CONSUME_SCRIPT = `${READ_REQUESTS}
 local function refusal(windows, at)
@@ -117,8 +144,7 @@ end
 
 local function book(window, at)
   local slot = window.bucket % window.buckets
-  if window.stale then redis.call('DEL', window.key) end
-  if #window.expired > 0 then redis.call('HDEL', window.key, unpack(window.expired)) end
+  forget_expired(window)
   window.sum = window.sum + window.weight
   redis.call('HINCRBY', window.key, slot, window.weight)
   redis.call('HSET', window.key, 't', at, 's', window.sum, 'l' .. slot, at)
@@ -162,6 +188,40 @@ for i, key in ipairs(KEYS) do
       redis.call('HINCRBY', key, slot, delta)
       redis.call('HINCRBY', key, 's', delta)
     end
+  end
+end
+return 0
+`
+
+/**
+ * KEYS: the windows. ARGV, for each: an instant or -1 for the server's, 1, limit (unused), milliseconds, buckets, weight
+ * (unused), number of bookings, then age and weight of each booking, oldest first.
+ */
+export const CARRY_SCRIPT = `${READ_REQUESTS}
+local function add(window, at, weight)
+  local bucket = math.floor(at / window.ms)
+  local slot = bucket % window.buckets
+  local seen = redis.call('HGET', window.key, 'l' .. slot)
+  redis.call('HINCRBY', window.key, slot, weight)
+  redis.call('HSET', window.key, 'l' .. slot, math.max(at, tonumber(seen or nil) or at))
+  window.sum = window.sum + weight
+  window.newest_at = math.max(at, window.newest_at or at)
+end
+
+while ARGV[next_arg] do
+  local windows, at = load_windows()
+  local window = windows[1]
+  local bookings = tonumber(ARGV[next_arg])
+  forget_expired(window)
+  if window.stale then window.newest_at = nil end
+  for i = 1, bookings do
+    local age, weight = tonumber(ARGV[next_arg + 2 * i - 1]), tonumber(ARGV[next_arg + 2 * i])
+    if age < window.span then add(window, at - age, weight) end
+  end
+  next_arg = next_arg + 1 + 2 * bookings
+  if window.newest_at then
+    redis.call('HSET', window.key, 't', window.newest_at, 's', window.sum)
+    redis.call('PEXPIRE', window.key, window.span + 5000)
   end
 end
 return 0

@@ -42,6 +42,32 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('API keys on %s', (engine) => 
       await expect(create()).resolves.toBeDefined()
     })
 
+    test('20 creations a minute hold over processes without Redis, however the requests are spread', async () => {
+      const { caller } = await freshAccount()
+      const other = await createKeyHarness(keys.db, { clock: keys.clock })
+      const results = await Promise.allSettled(
+        Array.from({ length: 40 }, (_, index) => {
+          const process = index < 25 ? keys : other
+          return process.apiKeys.create(process.contextOf(caller), keySettings())
+        }),
+      )
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(20)
+      keys.clock.advance(18_000)
+      await expect(other.apiKeys.create(other.contextOf(caller), keySettings())).rejects.toMatchObject({
+        code: 'rate_limited',
+        retryAfterSeconds: 42,
+        limit: { limit: 20, remaining: 0, windows: { requests: { resetAtMs: keys.clock.nowMs() + 42_000 } } },
+      })
+      keys.clock.advance(42_000)
+      await expect(other.apiKeys.create(other.contextOf(caller), keySettings())).resolves.toBeDefined()
+    })
+
+    test('keys that an operator makes do not count as creations of the account', async () => {
+      const { caller, accountId } = await freshAccount()
+      for (let count = 0; count < 20; count += 1) await keys.apiKeys.createForAccount(accountId, keySettings())
+      await expect(keys.apiKeys.create(keys.contextOf(caller), keySettings())).resolves.toBeDefined()
+    })
+
     test('an expiry that is past is refused and uses up nothing of the window', async () => {
       const { caller } = await freshAccount()
       for (let count = 0; count < 25; count += 1) {

@@ -108,6 +108,17 @@ it('counts the failures of all processes together, until it is closed', async ()
   expect(() => other.assertNotBlocked('key:b')).not.toThrow()
 })
 
+it('blocks in a process that missed some of the failures, as one that started later did', async () => {
+  const { createGuard, guard, fail } = setUp()
+  await guard.start()
+  fail('key:a', 15)
+  const late = createGuard()
+  await late.start()
+  fail('key:a', 6)
+  await eventually(() => expect(() => late.assertNotBlocked('key:a')).toThrow('Too many failed requests'))
+  await Promise.all([guard.close(), late.close()])
+})
+
 it('counts each failure once, though it hears its own messages', async () => {
   const { pubSub, guard, fail, isBlocked } = setUp()
   await guard.start()

@@ -7,8 +7,8 @@ it.each([
   ['an IPv4 address and its IPv6 form', '192.0.2.7', '::ffff:192.0.2.7'],
   ['all addresses of one IPv6 host', '2001:db8:1:2::1', '2001:db8:1:2:3:4:5:6'],
 ])('what comes from %s is limited together', async (_, one, other) => {
-  const store = new MemoryWindowStore()
-  const limit = new AddressLimit({ store, clock: createFakeClock(), what: 'payments', perMinute: 1, advice: 'Wait' })
+  const store = new MemoryWindowStore({ clock: createFakeClock() })
+  const limit = new AddressLimit({ store, what: 'payments', perMinute: 1, advice: 'Wait' })
   await limit.admit(one)
   await expect(limit.admit(other)).rejects.toMatchObject({ code: 'rate_limited' })
   await limit.admit('2001:db8:1:3::1')

@@ -1,15 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { WindowDecision } from '../../../../server/domain/rate-limits/window-store.ts'
+import { systemClock } from '../../../../server/domain/clock.ts'
+import type { WindowCharge } from '../../../../server/domain/rate-limits/window-store.ts'
 import { FailoverWindowStore } from '../../../../server/store/failover-window-store.ts'
-import { MemoryWindowStore } from '../../../../server/store/memory/memory-window-store.ts'
+import { warnOfEviction } from '../../../../server/store/redis/eviction.ts'
 import { closeRedis, createRedis } from '../../../../server/store/redis/redis-client.ts'
 import { RedisPubSub } from '../../../../server/store/redis/redis-pub-sub.ts'
 import { RedisWindowStore } from '../../../../server/store/redis/redis-window-store.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
 import { type RedisProcess, startRedisProcess } from '../../../support/redis-process.ts'
-import { charge, START_MS } from '../window-fixtures.ts'
+import { charge } from '../window-fixtures.ts'
 
 const server = await startRedisProcess()
 if (server === null) console.warn('redis-server is not installed. Tests that kill one are skipped.')
@@ -50,43 +52,75 @@ describe.runIf(server !== null)('when Redis is lost', () => {
     return { client, log }
   }
 
-  async function openStore() {
-    const { client, log } = await connect()
-    const shared = new RedisWindowStore({ client })
-    return new FailoverWindowStore({ shared, local: new MemoryWindowStore(), log, countLoss: () => {} })
+  /** Processes that share the server, each with its share of the limits. */
+  async function openStores(count: number) {
+    const keyPrefix = `test-${randomUUID()}`
+    const open = async () => {
+      const { client, log } = await connect()
+      const shared = new RedisWindowStore({ client, keyPrefix })
+      const shareOf = (limit: number) => limit / count
+      const store = new FailoverWindowStore({ shared, clock: systemClock, shareOf, log, countLoss: () => {} })
+      client.on('reconnecting', () => store.connectionLost(new Error('broken')))
+      await store.start()
+      onTestFinished(() => store.close())
+      return store
+    }
+    const stores = await Promise.all(Array.from({ length: count }, open))
+    return {
+      stores,
+      /** How many of 100 requests, spread over the processes, are admitted. */
+      burst: async (one: WindowCharge): Promise<number> => {
+        const decisions = Array.from({ length: 100 }, async (_, index) => stores[index % count]?.consume([one]))
+        return (await Promise.all(decisions)).filter((decision) => decision?.admitted).length
+      },
+      untilDegraded: (degraded: boolean) =>
+        expect.poll(() => stores.every((store) => store.degraded === degraded), { timeout: 10_000 }).toBe(true),
+    }
   }
 
-  it('every request is answered and limited, and the shared windows serve again after its return', async () => {
-    const store = await openStore()
-    const one = charge({ limit: 30 })
-    const burst = (): Promise<WindowDecision[]> =>
-      Promise.all(Array.from({ length: 50 }, () => store.consume([{ ...one }], START_MS)))
-    const admittedOf = (decisions: WindowDecision[]) => decisions.filter(({ admitted }) => admitted).length
-    expect(admittedOf(await burst())).toBe(30)
-    const underway = burst()
+  it('notices a server that ended or hangs, and its return, without a request', async () => {
+    const { untilDegraded } = await openStores(2)
     await redis.kill()
-    expect(admittedOf(await underway)).toBeLessThanOrEqual(30)
-    await burst()
-    expect(store.degraded).toBe(true)
-    expect(admittedOf(await burst())).toBe(0)
+    await untilDegraded(true)
     await redis.restart()
-    await expect.poll(async () => (await burst()) && store.degraded).toBe(false)
-    const fresh = charge({ limit: 30 })
-    const decisions = await Promise.all(Array.from({ length: 50 }, () => store.consume([fresh], START_MS)))
-    expect(admittedOf(decisions)).toBe(30)
-    expect(store.degraded).toBe(false)
+    await untilDegraded(false)
+    redis.freeze()
+    await untilDegraded(true)
+    redis.thaw()
+    await untilDegraded(false)
   })
 
-  it('a server that hangs is treated as lost, and taken back when it answers', async () => {
-    const store = await openStore()
-    await store.consume([charge()], START_MS)
+  it('admits exactly the limit over two processes before, during and after the loss of a server without a memory', async () => {
+    const { burst, untilDegraded } = await openStores(2)
+    const [before, during] = [charge({ limit: 30 }), charge({ limit: 30 })]
+    expect(await burst(before)).toBe(30)
+    await redis.kill()
+    expect([await burst(during), await burst(before)]).toEqual([30, 0])
+    await redis.restart()
+    await untilDegraded(false)
+    expect([await burst(during), await burst(before), await burst(charge({ limit: 30 }))]).toEqual([0, 0, 30])
+  })
+
+  it('decides in the process soon after the server begins to hang, and never admits more than the limit', async () => {
+    const { burst, untilDegraded } = await openStores(2)
+    const [used, fresh] = [charge({ limit: 30 }), charge({ limit: 30 })]
+    await burst(used)
     redis.freeze()
-    const one = charge({ limit: 5 })
-    const decisions = await Promise.all(Array.from({ length: 20 }, () => store.consume([{ ...one }], START_MS)))
-    expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(5)
-    expect(store.degraded).toBe(true)
+    expect([await burst(fresh), await burst(used)]).toEqual([30, 0])
     redis.thaw()
-    await expect.poll(async () => (await store.consume([charge()], START_MS)) && store.degraded).toBe(false)
+    await untilDegraded(false)
+    expect([await burst(fresh), await burst(used), await burst(charge({ limit: 30 }))]).toEqual([0, 0, 30])
+  })
+
+  it('warns at the start if the server may evict windows', async () => {
+    const { client, log } = await connect()
+    await warnOfEviction(client, log)
+    const warnings = () => log.lines.filter(({ fields }) => fields?.['maxmemoryPolicy'] !== undefined)
+    expect(warnings()).toEqual([])
+    await client.configSet({ maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' })
+    await warnOfEviction(client, log)
+    expect(warnings()).toMatchObject([{ level: 'warn', fields: { maxmemoryPolicy: 'allkeys-lru' } }])
+    await client.configSet({ maxmemory: '0' })
   })
 
   it('messages still reach the own process, and all processes after its return', async () => {

@@ -1,0 +1,34 @@
+import type { Log } from '../log.ts'
+import { STALE_SECONDS } from '../metering/hold-sweeper.ts'
+import type { LimitShare } from './limit-share.ts'
+import type { ProcessRepository } from './process-repository.ts'
+
+export interface ProcessWatchDeps {
+  processes: Pick<ProcessRepository, 'listLive'>
+  share: LimitShare
+  processId: string
+  /** Whether rate windows are kept outside the processes. */
+  sharedStore: boolean
+  log: Log
+}
+
+/** Keeps this process's share of the limits in step with the number of processes. */
+export class ProcessWatch {
+  readonly #deps: ProcessWatchDeps
+  #warned = false
+
+  constructor(deps: ProcessWatchDeps) {
+    this.#deps = deps
+  }
+
+  async refresh(): Promise<void> {
+    const { processes, share, processId, sharedStore, log } = this.#deps
+    share.update(processId, await processes.listLive(STALE_SECONDS))
+    if (share.processes === 1 || sharedStore || this.#warned) return
+    this.#warned = true
+    log.warn('several processes share this database without Redis, so each admits its share of every rate limit', {
+      processes: share.processes,
+      fix: 'set REDIS_URL to the same Redis for all of them',
+    })
+  }
+}

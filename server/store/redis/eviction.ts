@@ -1,0 +1,22 @@
+import type { Log } from '../../domain/log.ts'
+import { withDeadline } from '../deadline.ts'
+import type { RedisClient } from './redis-client.ts'
+
+const DEADLINE_MS = 500
+
+/** Warns if the server may drop keys when its memory is full: a rate window that is dropped admits its whole limit again. */
+export async function warnOfEviction(client: Pick<RedisClient, 'info'>, log: Log): Promise<void> {
+  try {
+    // CONFIG is often forbidden.
+    const info = await withDeadline(client.info('memory'), DEADLINE_MS)
+    const maxmemory = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
+    if (maxmemory === 0 || policy === 'noeviction') return
+    log.warn('Redis may evict rate windows, each of which then admits its whole limit again', {
+      maxmemoryPolicy: policy,
+      fix: 'set maxmemory-policy to noeviction',
+    })
+  } catch {
+    // The server is away, which is reported elsewhere, or does not tell.
+  }
+}
