@@ -58,7 +58,7 @@ export function createPostgresDatabase(url: string, onIdleError: (error: Error) 
     ...builders,
     runStatement,
     check: async () => {
-      await Promise.all([pingDatabase(builders.db), assertWritable(runStatement)])
+      await Promise.all([pingDatabase(builders.db), money.assertWritable()])
       await storage.assertRoom(() => runStatement('select assert_room()', []))
     },
     close: async () => {
@@ -77,11 +77,6 @@ function runThrough(pool: DeadlinePool): RunStatement {
       connection.release()
     }
   }
-}
-
-async function assertWritable(run: RunStatement): Promise<void> {
-  const rows = await run("select 1 where current_setting('transaction_read_only') = 'off'", [])
-  if (rows.length === 0) throw new Error('the database is a standby, which takes no charges')
 }
 
 /** Embedded PostgreSQL in `dataDir`, or in memory without one; `snapshot` is a data folder dumped earlier. */

@@ -75,6 +75,19 @@ export class DeadlinePool {
     }
   }
 
+  /** Fails on a standby, after which all connections are made anew: the name of the server may lead to another one by now. */
+  async assertWritable(): Promise<void> {
+    const connection = await this.connect()
+    try {
+      const { rows } = await connection.query("select 1 where current_setting('transaction_read_only') = 'off'", [])
+      if (rows.length > 0) return
+      this.#surroundings.suspicion.level++
+      throw new Error('The database is a standby, which takes no charges')
+    } finally {
+      connection.release()
+    }
+  }
+
   end(): Promise<void> {
     return this.#pool.end()
   }
@@ -110,10 +123,10 @@ export class DeadlineConnection {
   }
 
   async #run<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>> {
-    const { transaction } = this.#terms
+    const { begin } = this.#terms
     if (OPENS_TRANSACTION.test(text)) return this.#begin(text)
-    if (transaction === null || this.#client.getTransactionStatus() !== 'I') return this.#execute(text, values)
-    await this.#begin(`begin ${transaction}`)
+    if (begin === null || this.#client.getTransactionStatus() !== 'I') return this.#execute(text, values)
+    await this.#begin(begin)
     try {
       const result = await this.#execute<Row>(text, values)
       await this.#execute('commit', [])

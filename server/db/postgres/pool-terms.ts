@@ -5,8 +5,8 @@ export interface PoolTerms {
   statementMs: number
   /** After this the server ends a statement that waits for a lock. */
   lockMs: number
-  /** Each statement outside a transaction gets one of this kind, in which the server keeps these terms behind any pooler. */
-  transaction: 'read only' | 'read write' | null
+  /** How the transaction begins that each statement of its own gets, in which the server keeps these terms behind any pooler. */
+  begin: 'begin' | 'begin read only' | null
 }
 
 /**
@@ -14,16 +14,16 @@ export interface PoolTerms {
  * the process for anything. The deadlines are short enough that a connection that died silently costs less than 15 s.
  */
 export const POOL_TERMS = {
-  /** The statement of the money path, several of them at once. */
-  money: { connections: 4, statementMs: 3_000, lockMs: 2_000, transaction: null },
+  /** The statements of the money path, of which those for locked accounts wait beside the others. */
+  money: { connections: 6, statementMs: 3_000, lockMs: 2_000, begin: null },
   /** The lease of the process, and the release of the holds of ended processes. */
-  leases: { connections: 2, statementMs: 3_000, lockMs: 2_000, transaction: null },
+  leases: { connections: 2, statementMs: 3_000, lockMs: 2_000, begin: null },
   /** Everything else that a request waits for. */
-  requests: { connections: 8, statementMs: 4_000, lockMs: 2_000, transaction: null },
+  requests: { connections: 7, statementMs: 4_000, lockMs: 2_000, begin: null },
   /** Analytics, history, logs and lists. */
-  reports: { connections: 6, statementMs: 10_000, lockMs: 2_000, transaction: 'read only' },
+  reports: { connections: 5, statementMs: 10_000, lockMs: 2_000, begin: 'begin read only' },
   /** Migrations, verification and maintenance, which take as long as the data is large. */
-  jobs: { connections: 2, statementMs: 600_000, lockMs: 600_000, transaction: 'read write' },
+  jobs: { connections: 2, statementMs: 600_000, lockMs: 600_000, begin: 'begin' },
 } as const satisfies Record<string, PoolTerms>
 
 /** What the server ends on its own, when the process cannot: the transaction of a host that vanished. */

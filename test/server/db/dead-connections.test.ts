@@ -52,6 +52,35 @@ async function openThroughProxy() {
   }
 }
 
+describe.runIf(hasEngine('postgres'))('sessions that stay read-only after a failover', () => {
+  test.each(['db', 'leases', 'jobs', 'money', 'check'] as const)(
+    'are replaced when %s finds one',
+    { timeout: 30_000 },
+    async (finder) => {
+      await using database = await createTestDatabase('postgres')
+      const handle = createPostgresDatabase(database.url ?? '')
+      const name = sql.id(new URL(database.url ?? '').pathname.slice(1))
+      const standby = sql`alter database ${name} set default_transaction_read_only = on`
+      const primary = sql`alter database ${name} reset default_transaction_read_only`
+      const write = 'insert into processes values (gen_random_uuid(), now(), now())'
+      const find = (): Promise<unknown> => {
+        if (finder === 'check') return handle.check()
+        if (finder === 'money') return handle.runStatement?.(write, []) ?? Promise.reject()
+        return sql.raw(write).execute(handle[finder])
+      }
+      await standby.execute(database.db)
+      await expect(find()).rejects.toThrow()
+      await expect(handle.check()).rejects.toThrow('standby')
+      await primary.execute(database.db)
+      await untilItWorks(find)
+      await untilItWorks(() => handle.check())
+      for (const pool of ['db', 'leases', 'jobs'] as const)
+        await untilItWorks(() => sql.raw(write).execute(handle[pool]))
+      await handle.close()
+    },
+  )
+})
+
 describe.runIf(hasEngine('postgres'))('a network that falls silent', () => {
   test.each(POOLS)(
     'costs the connections of %s less than 15 s, however many there are',
