@@ -34,6 +34,7 @@ export type ErrorCode =
   | 'INFERENCE_FAILED'
   | 'REQUEST_TIMEOUT'
   | 'RPC_UPSTREAM_FAILED'
+  | 'HOLD_LOST'
   | 'UNAVAILABLE'
   | 'UNKNOWN_ERROR'
   | 'BAD_USER_INPUT'

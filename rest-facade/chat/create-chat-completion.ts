@@ -2,10 +2,9 @@ import type { DomainError } from '../../server/domain/errors.ts'
 import type { ChatCompletion } from '../../server/domain/inference/chat-service.ts'
 import { ChatRequest } from '../../server/domain/inference/chat/chat-request.ts'
 import { invalidField } from '../../server/domain/validation.ts'
-import { type Exchange, JSON_TYPE } from '../exchange.ts'
 import { setMeteringHeaders } from '../headers.ts'
 import { journalOf } from '../idempotency.ts'
-import { modelHeaders, setModelHeaders } from '../models/model-headers.ts'
+import { setModelHeaders, toKeptAnswer } from '../models/model-headers.ts'
 import { JSON_BODY_BYTES_MAX, type Route } from '../route.ts'
 import { writeEventStream } from './write-event-stream.ts'
 
@@ -22,18 +21,13 @@ export const createChatCompletionRoute: Route = {
     const { context } = exchange
     const plan = await chat.plan(context.caller, exchange.body)
     if (plan.stream && exchange.run !== null) throw streamUnderKey()
-    const journal = journalOf<ChatCompletion>(exchange, (completion) => toKept(exchange, completion))
+    const journal = journalOf<ChatCompletion>(exchange, (completion) => toKeptAnswer(exchange, completion))
     const answer = plan.stream ? await chat.stream(context, plan) : await chat.complete({ ...context, journal }, plan)
     setMeteringHeaders(exchange, answer.metered)
     setModelHeaders(exchange, answer.served)
     if ('frames' in answer) await writeEventStream(exchange, answer.frames)
     else exchange.json(200, answer.body)
   },
-}
-
-function toKept(exchange: Exchange, { body, served }: ChatCompletion) {
-  const headers = { 'Content-Type': JSON_TYPE, ...modelHeaders(exchange, served) }
-  return { status: 200, headers, body: Buffer.from(JSON.stringify(body)) }
 }
 
 function streamUnderKey(): DomainError {

@@ -68,6 +68,7 @@ describe('a stream that ends well', () => {
     const pieces: Buffer[] = []
     for await (const bytes of out) pieces.push(bytes)
     expect(pieces).toHaveLength(2)
+    expect(pieces[1]?.toString()).toMatch(/"finish_reason":"stop".*"cost".*\[DONE\]/s)
   })
 
   test.each([
@@ -131,7 +132,7 @@ describe('usage that is not believed', () => {
     ['missing', undefined],
     ['negative', { prompt_tokens: -1, completion_tokens: 3 }],
     ['fractional', { prompt_tokens: 10, completion_tokens: 3.5 }],
-    ['above the hold', { prompt_tokens: 10, completion_tokens: 99_999 }],
+    ['beyond the context', { prompt_tokens: 10, completion_tokens: 99_999 }],
     ['zero although there is text', { prompt_tokens: 10, completion_tokens: 0 }],
   ])('%s: what was delivered is counted', async (_, usage) => {
     const harness = streamOf(answerFrames(WORDS, usage))
@@ -324,8 +325,9 @@ describe('a provider that answers a stream request with JSON', () => {
       {
         object: 'chat.completion.chunk',
         model: 'm',
-        choices: [{ index: 0, delta: { ...message, tool_calls: [{ index: 0, id: 'c' }] }, finish_reason: 'stop' }],
+        choices: [{ index: 0, delta: { ...message, tool_calls: [{ index: 0, id: 'c' }] }, finish_reason: null }],
       },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
       { choices: [], usage: USAGE },
       '[DONE]',
     ])
@@ -344,6 +346,6 @@ test('thoughts are taken out of a stream, tags cut anywhere, and are paid for al
   const text = await readText(await harness.stream({ service_parameters: { strip_thinking_response: true } }))
   expect(contentOf(parseStream(text))).toBe('Yes <b>')
   expect(text).not.toMatch(/secret|hm/)
-  const written = harness.counter.countExactly('hm<think>secret</think>\n\nYes <b>hm')
+  const written = await harness.counter.countCompletion('hm<think>secret</think>\n\nYes <b>hm')
   expect(harness.end).toMatchObject({ chargedNanoUsd: 5n * INPUT_NANO + BigInt(written) * OUTPUT_NANO })
 })
