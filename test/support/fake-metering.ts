@@ -1,4 +1,5 @@
 import { DomainError } from '../../server/domain/errors.ts'
+import type { HoldExtension } from '../../server/domain/inference/extend-hold.ts'
 import type { Receipt, Usage } from '../../server/domain/metering/hold.ts'
 import type { AdmissionRequest, MeteredRequest, Metering } from '../../server/domain/metering/metered-request.ts'
 
@@ -16,6 +17,8 @@ export interface FakeMetering extends Metering {
   balanceNanoUsd: bigint
   /** While set, every settlement fails with it. */
   settleFailure: Error | undefined
+  /** While set, no hold grows, and this is why. */
+  extendOutcome: Exclude<HoldExtension, 'extended'> | undefined
   /** While set, settlements wait for it before they are durable. */
   settleGate: Promise<void> | undefined
 }
@@ -27,6 +30,7 @@ export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMeterin
     balanceNanoUsd,
     settleGate: undefined,
     settleFailure: undefined,
+    extendOutcome: undefined,
     async open(admission) {
       if (admission.holdNanoUsd > metering.balanceNanoUsd) {
         throw new DomainError('insufficient_balance', 'Insufficient USD or Diem balance')
@@ -67,6 +71,7 @@ class FakeRequest implements MeteredRequest {
   }
 
   async extend(byNanoUsd: bigint): Promise<boolean> {
+    if (this.#metering.extendOutcome !== undefined) return this.#metering.extendOutcome as unknown as boolean
     if (this.#record.end !== null || byNanoUsd > this.#metering.balanceNanoUsd) return false
     this.#metering.balanceNanoUsd -= byNanoUsd
     this.hold.amountNanoUsd += byNanoUsd

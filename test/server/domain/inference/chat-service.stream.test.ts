@@ -108,7 +108,7 @@ describe('a stream that ends well', () => {
     expect(harness.end).toMatchObject({ chargedNanoUsd: WHOLE, usage: { estimated: false } })
   })
 
-  test('the end mark waits for the charge', async () => {
+  test('finish reason, usage and end mark wait for the charge', async () => {
     const harness = streamOf(answerFrames(WORDS, USAGE))
     const gate = Promise.withResolvers<void>()
     harness.metering.settleGate = gate.promise
@@ -120,9 +120,10 @@ describe('a stream that ends well', () => {
     while (harness.end?.kind !== 'settled') await new Promise(setImmediate)
     await new Promise(setImmediate)
     expect(text).toContain('three')
-    expect(text).not.toMatch(/\[DONE\]|"cost"/)
+    expect(text).not.toMatch(/\[DONE\]|"cost"|"finish_reason":"/)
     gate.resolve()
     await reading
+    expect(text).toContain('"finish_reason":"stop"')
     expect(text).toMatch(/"cost".*\n\ndata: \[DONE\]\n\n$/)
   })
 })
@@ -248,13 +249,33 @@ describe('the provider breaks', () => {
   })
 })
 
-test('a charge that fails ends the stream with an error in place of usage', async () => {
-  const harness = streamOf(answerFrames(WORDS, USAGE))
-  const stream = await harness.stream()
-  harness.metering.settleFailure = new DomainError('unavailable', 'The request lost its reservation')
-  const chunks = parseStream(await readText(stream))
-  expect(chunks.slice(-2)).toMatchObject([{ error: { message: 'The request lost its reservation' } }, '[DONE]'])
-  expect(chunks.some((chunk) => chunk !== '[DONE]' && chunk.cost !== undefined)).toBe(false)
+describe('a charge that fails', () => {
+  test.each([
+    ['hold_lost', new DomainError('hold_lost', 'The request lost its reservation')],
+    ['unavailable', new DomainError('unavailable', 'The charge could not be written')],
+    ['internal_error', new Error('bug')],
+  ])('ends the stream with %s in place of finish reason and usage', async (code, failure) => {
+    const harness = streamOf(answerFrames(WORDS, USAGE))
+    const stream = await harness.stream()
+    harness.metering.settleFailure = failure
+    const text = await readText(stream)
+    const chunks = parseStream(text)
+    expect(contentOf(chunks)).toBe('one two three')
+    expect(chunks.slice(-2)).toMatchObject([{ error: { code, type: 'api_error' } }, '[DONE]'])
+    expect(text).not.toMatch(/"finish_reason":"|"cost"|bug/)
+  })
+
+  test('before the first bytes is an ordinary error', async () => {
+    const harness = streamOf([chunkFrame({}, { finish: 'stop' }), DONE])
+    harness.metering.settleFailure = new DomainError('hold_lost', 'The request lost its reservation')
+    await expect(harness.stream()).rejects.toMatchObject({ code: 'hold_lost' })
+  })
+})
+
+test('a stream without content is complete by its finish reason', async () => {
+  const harness = streamOf([chunkFrame({}, { finish: 'stop' }), DONE])
+  const chunks = parseStream(await readText(await harness.stream()))
+  expect(chunks).toMatchObject([{ choices: [{ finish_reason: 'stop' }] }, { usage: {}, cost: {} }, '[DONE]'])
 })
 
 describe('a stream that outgrows its hold', () => {
