@@ -18,12 +18,9 @@ export interface InferenceParts extends Pick<Infrastructure, 'clock' | 'log' | '
   keyWatch: KeyWatch
 }
 
-/** System prompts that the service puts before its callers'; an operator's own come with the characters. */
-const SYSTEM_PROMPTS: readonly string[] = []
-
 export function createInferenceServices(config: Config, parts: InferenceParts) {
   const { clock, log, providers, metering, ratePlans, keyWatch } = parts
-  const serviceName = config.service.name
+  const { name: serviceName, systemPrompts } = config.service
   const catalogue = new Catalogue({ models: config.models, compatibility: config.compatibility, serviceName, clock })
   const providerRouter = new ProviderRouter({ providers, createBreaker: createCircuitBreaker, clock, log })
   // Its encoding takes 58 MB and a tenth of a second, so the first request that counts tokens loads it.
@@ -32,13 +29,13 @@ export function createInferenceServices(config: Config, parts: InferenceParts) {
   return {
     catalogue,
     providerRouter,
-    chat: new ChatService({ ...common, keyWatch, systemPrompts: SYSTEM_PROMPTS }),
+    chat: new ChatService({ ...common, keyWatch, systemPrompts }),
     embeddings: new EmbeddingService(common),
     quotes: new QuoteService({
       catalogue,
       counter,
       parameters: new ServiceParameterReader(serviceName),
-      systemPrompts: SYSTEM_PROMPTS,
+      systemPrompts,
     }),
   }
 }
