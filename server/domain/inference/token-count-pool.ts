@@ -59,7 +59,7 @@ class CountingThread {
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
-      this.#worker.postMessage({ id, text })
+      this.#worker.postMessage({ id, text }, [])
     })
   }
 

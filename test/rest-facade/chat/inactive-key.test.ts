@@ -60,7 +60,7 @@ describe('a stream whose key becomes inactive ends with what it cost', () => {
     await end(key)
     const text = await ended
     const frames = text.split('\n\n').filter((frame) => frame.startsWith('data: {'))
-    const [usage, error] = frames.slice(-2).map((frame) => JSON.parse(frame.slice(6)) as Json)
+    const [usage, error] = frames.slice(-2).map((frame): Json => JSON.parse(frame.slice(6)))
     expect(usage).toMatchObject({ choices: [], usage: { completion_tokens: expect.any(Number) } })
     expect(error).toMatchObject({ error: { code: 'key_inactive', type: 'authentication_error' } })
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true)

@@ -40,7 +40,7 @@ test.each([
   const list = () => [{ model, pricing: new TokenPricing(model.pricing), sources: {} }]
   warnOfFreeModels({ providers }, { catalogue: { list }, log })
   const facts = { modelId: 'm', providerId: 'remote', missing }
-  expect(log.lines).toMatchObject(missing === null ? [] : [{ level: 'warn', ...{ fields: facts } }])
+  expect(log.lines).toMatchObject(missing === null ? [] : [{ level: 'warn', fields: facts }])
 })
 
 test('a model that an operator made free is not reported', () => {
