@@ -60,6 +60,7 @@ const REST_ERRORS: Record<DomainErrorCode, RestError> = {
   payment_used: payment('PAYMENT_ALREADY_USED', 409),
   payment_not_accepted: payment('PAYMENT_HEADER_NOT_ACCEPTED'),
   payment_not_configured: payment('X402_NOT_CONFIGURED', 503),
+  hold_lost: { status: 503, code: 'HOLD_LOST', type: 'api_error' },
   unavailable: { status: 503, code: 'UNAVAILABLE', type: 'api_error' },
   internal: { status: 500, code: 'UNKNOWN_ERROR', type: 'api_error' },
 }

@@ -58,6 +58,7 @@ const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
   payment_used: { code: 'CONFLICT', status: 409 },
   payment_not_accepted: badInput,
   payment_not_configured: { code: 'UNAVAILABLE', status: 503 },
+  hold_lost: { code: 'HOLD_LOST', status: 503 },
   unavailable: { code: 'UNAVAILABLE', status: 503 },
   internal: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 }

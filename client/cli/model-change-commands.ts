@@ -4,7 +4,9 @@ import { parseAmount, parseInstant } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
 import { assertConfirmed } from './confirmation.ts'
 import { CliFailure, EXIT } from './failure.ts'
+import { printJson } from './output.ts'
 import { printChange } from './print-change.ts'
+import { printPrices } from './print-prices.ts'
 
 const TIERS = ['XS', 'S', 'M', 'L'] satisfies ModelTier[]
 
@@ -21,6 +23,7 @@ interface PriceOptions extends ChangeOptions {
   cacheInput?: string
   cacheWrite?: string
   generation?: string
+  free?: true
   fromConfig?: true
 }
 
@@ -54,21 +57,28 @@ function changeCommand(model: Command, name: string, description: string): Comma
 }
 
 function addSetPrice(model: Command, { connect, streams }: CommandContext): void {
-  changeCommand(model, 'set-price', 'set all prices of a model; a price that is left out is none')
+  changeCommand(model, 'set-price', 'change prices of a model; a price that is not named is kept')
     .option('--input <usd>', 'for a million prompt tokens', parseAmount)
     .option('--output <usd>', 'for a million completion tokens', parseAmount)
     .option('--cache-input <usd>', 'for a million prompt tokens read from the cache', parseAmount)
     .option('--cache-write <usd>', 'for a million prompt tokens written to the cache', parseAmount)
     .option('--generation <usd>', 'for one generated image', parseAmount)
+    .option('--free', 'allow that output costs nothing; alone, it removes all prices')
     .option('--from-config', 'back to the prices of the configuration file')
-    .action(async (modelId: string, { reason, effectiveAt, json, fromConfig, ...prices }: PriceOptions) => {
+    .action(async (modelId: string, { reason, effectiveAt, json, fromConfig, free, ...prices }: PriceOptions) => {
       const given = toPricing(prices)
-      if ((Object.keys(given).length === 0) !== (fromConfig === true)) {
-        throw new CliFailure('Name the prices, such as --input 0.2 --output 0.8, or --from-config', EXIT.usage)
+      const isNamed = Object.keys(given).length > 0
+      if (isNamed === (fromConfig === true) && free !== true) {
+        throw new CliFailure('Name prices, such as --input 0.2 --output 0.8, or --from-config, or --free', EXIT.usage)
       }
       const client = await connect()
+      const { pricing: before } = await client.catalogue.get.query({ modelId })
       const pricing = fromConfig ? null : given
-      printChange(await client.catalogue.setPrice.mutate({ modelId, reason, effectiveAt, pricing }), { json, streams })
+      const change = { modelId, reason, effectiveAt, pricing, free: free === true }
+      const made = await client.catalogue.setPrice.mutate(change)
+      if (json) return printJson(streams, { ...made, pricingBefore: before })
+      printChange(made, { json, streams })
+      printPrices(streams, { before, after: made.patch.pricing ?? null })
     })
 }
 

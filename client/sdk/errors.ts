@@ -37,6 +37,7 @@ export type ErrorCode =
   | 'INFERENCE_FAILED'
   | 'REQUEST_TIMEOUT'
   | 'RPC_UPSTREAM_FAILED'
+  | 'HOLD_LOST'
   | 'UNAVAILABLE'
   | 'UNKNOWN_ERROR'
   | 'BAD_USER_INPUT'

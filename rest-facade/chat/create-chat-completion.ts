@@ -4,11 +4,11 @@ import type { DomainError } from '../../server/domain/errors.ts'
 import type { ChatCompletion } from '../../server/domain/inference/chat-service.ts'
 import { ChatRequest } from '../../server/domain/inference/chat/chat-request.ts'
 import { invalidField } from '../../server/domain/validation.ts'
-import { type Exchange, JSON_TYPE } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 import { setMeteringHeaders } from '../headers.ts'
 import { journalOf } from '../idempotency.ts'
+import { setModelHeaders, toKeptAnswer } from '../models/model-headers.ts'
 import { modelNameOf } from '../models/model-name-of.ts'
-import { modelHeaders, setModelHeaders } from '../models/model-headers.ts'
 import { JSON_BODY_BYTES_MAX, type Route } from '../route.ts'
 import { writeEventStream } from './write-event-stream.ts'
 
@@ -26,7 +26,7 @@ export const createChatCompletionRoute: Route = {
     const { context } = exchange
     const plan = await chat.plan(context.caller, exchange.body)
     if (plan.stream && exchange.run !== null) throw streamUnderKey()
-    const journal = journalOf<ChatCompletion>(exchange, (completion) => toKept(exchange, completion))
+    const journal = journalOf<ChatCompletion>(exchange, (completion) => toKeptAnswer(exchange, completion))
     const answer = plan.stream ? await chat.stream(context, plan) : await chat.complete({ ...context, journal }, plan)
     setMeteringHeaders(exchange, answer.metered)
     setModelHeaders(exchange, answer.served)
@@ -39,11 +39,6 @@ export const createChatCompletionRoute: Route = {
 function toTextRatePlan({ services, body }: Exchange, caller: Caller): RatePlan | undefined {
   const model = services.catalogue.findNamed(modelNameOf(body), 'text')
   return model === undefined ? undefined : services.ratePlans.planForText(caller, model, 0)
-}
-
-function toKept(exchange: Exchange, { body, served }: ChatCompletion) {
-  const headers = { 'Content-Type': JSON_TYPE, ...modelHeaders(exchange, served) }
-  return { status: 200, headers, body: Buffer.from(JSON.stringify(body)) }
 }
 
 function streamUnderKey(): DomainError {

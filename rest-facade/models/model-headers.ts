@@ -1,8 +1,8 @@
 import type { ServedBy } from '../../server/domain/inference/served-by.ts'
-import type { Exchange } from '../exchange.ts'
+import { type Exchange, JSON_TYPE } from '../exchange.ts'
 
 /** Which model answered, from which provider, after how many failures, and whether it is on its way out. */
-export function modelHeaders(
+function modelHeaders(
   { services }: Exchange,
   { model, providerId, retries, deprecation }: ServedBy,
 ): Record<string, string> {
@@ -19,6 +19,12 @@ export function modelHeaders(
           [`${prefix}-deprecation-date`]: deprecation.date,
         }),
   }
+}
+
+/** A JSON response of a model as it is kept for repeats. */
+export function toKeptAnswer(exchange: Exchange, { body, served }: { body: unknown; served: ServedBy }) {
+  const headers = { 'Content-Type': JSON_TYPE, ...modelHeaders(exchange, served) }
+  return { status: 200, headers, body: Buffer.from(JSON.stringify(body)) }
 }
 
 export function setModelHeaders(exchange: Exchange, served: ServedBy): void {

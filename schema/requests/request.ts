@@ -11,6 +11,10 @@ const OUTCOMES: Record<Uppercase<UsageOutcome>, { value: UsageOutcome; descripti
   COMPLETED: { value: 'completed', description: 'Answered whole.' },
   CLIENT_DISCONNECTED: { value: 'client_disconnected', description: 'The client left; what it got was charged.' },
   CUT_BY_BALANCE: { value: 'cut_by_balance', description: 'Ended early, since the money ended.' },
+  CUT_BY_KEY: {
+    value: 'cut_by_key',
+    description: 'Ended early, since its API key was revoked or expired; what was delivered was charged.',
+  },
   RPC_ERROR: { value: 'rpc_error', description: 'Every call was answered with an error.' },
   UPSTREAM_FAILED: {
     value: 'upstream_failed',

@@ -23,9 +23,15 @@ export const catalogueRouter = router({
     .input(ModelIdInput)
     .query(({ ctx, input }) => toModelRecord(ctx.services.catalogueChanges.get(input.modelId))),
 
-  setPrice: operatorProcedure
-    .input(SetPriceInput)
-    .mutation(({ ctx, input: { pricing, ...change } }) => makeChange(ctx, change, { pricing })),
+  setPrice: operatorProcedure.input(SetPriceInput).mutation(async ({ ctx, input }) =>
+    toChangeRecord(
+      await ctx.services.catalogueChanges.changePrices({
+        ...input,
+        effectiveAt: input.effectiveAt,
+        actor: ctx.operator,
+      }),
+    ),
+  ),
 
   setAvailability: operatorProcedure
     .input(SetAvailabilityInput)

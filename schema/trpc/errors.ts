@@ -49,6 +49,7 @@ export const TRPC_CODES: Record<DomainErrorCode, TRPC_ERROR_CODE_KEY> = {
   payment_used: 'CONFLICT',
   payment_not_accepted: 'BAD_REQUEST',
   payment_not_configured: 'SERVICE_UNAVAILABLE',
+  hold_lost: 'SERVICE_UNAVAILABLE',
   unavailable: 'SERVICE_UNAVAILABLE',
   internal: 'INTERNAL_SERVER_ERROR',
 }

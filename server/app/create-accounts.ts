@@ -6,6 +6,7 @@ import { ApiKeyRepository } from '../domain/api-keys/api-key-repository.ts'
 import { toKeyPrefix } from '../domain/api-keys/api-key-secret.ts'
 import { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
 import { KeyEvents } from '../domain/api-keys/key-events.ts'
+import { KeyWatch } from '../domain/api-keys/key-watch.ts'
 import { LastUsedRecorder } from '../domain/api-keys/last-used-recorder.ts'
 import { AuthService } from '../domain/auth/auth-service.ts'
 import { CredentialRecheck } from '../domain/auth/credential-recheck.ts'
@@ -32,6 +33,7 @@ export function createAccounts(config: Config, parts: AccountParts) {
   const issuer = new ApiKeyIssuer({ ids, clock, prefix: toKeyPrefix(config.service.name), pepper })
   const auth = new AuthService({ repository, events, lastUsed, clock, pepper })
   const credentialRecheck = new CredentialRecheck({ repository, events, pubSub, clock, log })
+  const keyWatch = new KeyWatch({ repository, events, clock })
   const apiKeys = new ApiKeyService({
     repository,
     issuer,
@@ -50,5 +52,5 @@ export function createAccounts(config: Config, parts: AccountParts) {
     clock,
     ids,
   })
-  return { accounts, apiKeys, auth, credentialRecheck, events, lastUsed }
+  return { accounts, apiKeys, auth, credentialRecheck, events, keyWatch, lastUsed }
 }

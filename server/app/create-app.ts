@@ -10,6 +10,7 @@ import { OperatorAccess } from '../domain/operators/operator-access.ts'
 import type { Services } from '../domain/services.ts'
 import { createParts, toServices } from './create-services.ts'
 import { drainHttp } from './drain.ts'
+import { warnOfFreeModels } from './free-models.ts'
 import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics-endpoint.ts'
 import { limitConnections } from './connection-shares.ts'
@@ -37,6 +38,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   const parts = createParts(config, infrastructure)
   const services = toServices(config, infrastructure, parts)
   const stopMaintenance = await startServices(parts, infrastructure)
+  warnOfFreeModels(config, { catalogue: services.catalogueChanges, log: services.log })
   const headers = securityHeaders(config.service.publicUrl)
   const headerLines = toHeaderLines(headers)
   let draining = false

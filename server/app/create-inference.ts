@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import type { KeyWatch } from '../domain/api-keys/key-watch.ts'
 import { Catalogue } from '../domain/inference/catalogue.ts'
 import { ChatService } from '../domain/inference/chat-service.ts'
 import { EmbeddingService } from '../domain/inference/embedding-service.ts'
@@ -14,29 +15,27 @@ import type { Infrastructure } from './infrastructure.ts'
 export interface InferenceParts extends Pick<Infrastructure, 'clock' | 'log' | 'providers'> {
   metering: Metering
   ratePlans: RatePlans
+  keyWatch: KeyWatch
 }
 
-/** System prompts that the service puts before its callers'; an operator's own come with the characters. */
-const SYSTEM_PROMPTS: readonly string[] = []
-
 export function createInferenceServices(config: Config, parts: InferenceParts) {
-  const { clock, log, providers, metering, ratePlans } = parts
-  const serviceName = config.service.name
+  const { clock, log, providers, metering, ratePlans, keyWatch } = parts
+  const { name: serviceName, systemPrompts } = config.service
   const catalogue = new Catalogue({ models: config.models, compatibility: config.compatibility, serviceName, clock })
   const providerRouter = new ProviderRouter({ providers, createBreaker: createCircuitBreaker, clock, log })
-  // Its encoding takes 58 MB and a tenth of a second, so it is loaded by the first request that counts tokens.
+  // Its encoding takes 58 MB and a tenth of a second, so the first request that counts tokens loads it.
   const counter = new TokenCounter()
   const common = { catalogue, counter, ratePlans, router: providerRouter, metering, clock, log, serviceName }
   return {
     catalogue,
     providerRouter,
-    chat: new ChatService({ ...common, systemPrompts: SYSTEM_PROMPTS }),
+    chat: new ChatService({ ...common, keyWatch, systemPrompts }),
     embeddings: new EmbeddingService(common),
     quotes: new QuoteService({
       catalogue,
       counter,
       parameters: new ServiceParameterReader(serviceName),
-      systemPrompts: SYSTEM_PROMPTS,
+      systemPrompts,
     }),
   }
 }

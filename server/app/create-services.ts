@@ -39,7 +39,12 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
   const money = createMoney({ ...infrastructure, rateLimits, walletMinimumNanoUsd: walletMinimumNanoUsd(config) })
   const { metering } = money
   const accounts = createAccounts(config, { ...infrastructure, ...limits, ...money })
-  const { providerRouter, ...inference } = createInferenceServices(config, { ...infrastructure, metering, ratePlans })
+  const { providerRouter, ...inference } = createInferenceServices(config, {
+    ...infrastructure,
+    ...accounts,
+    metering,
+    ratePlans,
+  })
   const rpc = createRpcService(config, { clock, log, metering, ratePlans })
   const payments = createPayments(config, { ...infrastructure, ...money })
   const operations = createOperations(config, {

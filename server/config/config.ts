@@ -29,6 +29,8 @@ export interface Config extends Sections {
     allowedOrigins: readonly string[]
     /** Null: there is none. */
     docsUrl: string | null
+    /** Before the system prompts of callers. */
+    systemPrompts: readonly string[]
     version: string
   }
 }
@@ -84,6 +86,7 @@ function createConfig(file: ConfigFile, { env, secrets }: ConfigParts): Config {
       publicUrl: file.service.publicUrl ?? `http://localhost:${env.http.port}`,
       allowedOrigins: file.service.allowedOrigins,
       docsUrl: file.service.docsUrl ?? null,
+      systemPrompts: file.service.systemPrompts,
       version: file.service.version === 'auto' ? RELEASE_REVISION : file.service.version,
     },
     providers: file.providers,

@@ -43,6 +43,7 @@ export const DOMAIN_ERROR_CODES = [
   'payment_used',
   'payment_not_accepted',
   'payment_not_configured',
+  'hold_lost',
   'unavailable',
   'internal',
 ] as const

@@ -72,6 +72,7 @@ const CODES: Record<DomainErrorCode, [family: Family, rest: string, graphql: str
   payment_used: [COLLISION, 'PAYMENT_ALREADY_USED', 'CONFLICT'],
   payment_not_accepted: [BAD_INPUT, 'PAYMENT_HEADER_NOT_ACCEPTED', 'BAD_USER_INPUT'],
   payment_not_configured: [AWAY, 'X402_NOT_CONFIGURED', 'UNAVAILABLE'],
+  hold_lost: [AWAY, 'HOLD_LOST', 'HOLD_LOST'],
   unavailable: [AWAY, 'UNAVAILABLE', 'UNAVAILABLE'],
   internal: [[500, 500, 'INTERNAL_SERVER_ERROR', 'ServerError'], 'UNKNOWN_ERROR', 'INTERNAL_SERVER_ERROR'],
 }

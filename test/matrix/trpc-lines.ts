@@ -29,7 +29,11 @@ export const TRPC_LINES: Record<string, (scene: Scene) => unknown> = {
   'audit.list': () => ({ first: 1 }),
   'catalogue.list': () => undefined,
   'catalogue.get': () => ({ modelId: 'test-model' }),
-  'catalogue.setPrice': () => ({ modelId: 'test-model', pricing: { input: { usd: 1 } }, reason: 'test' }),
+  'catalogue.setPrice': () => ({
+    modelId: 'test-model',
+    pricing: { input: { usd: 1 }, output: { usd: 1 } },
+    reason: 'test',
+  }),
   'catalogue.setAvailability': () => ({ modelId: 'test-model', offline: false, reason: 'test' }),
   'catalogue.setTier': () => ({ modelId: 'test-model', tier: 'M', reason: 'test' }),
   'catalogue.setDeprecation': () => ({ modelId: 'test-model', deprecation: null, reason: 'test' }),

@@ -247,12 +247,6 @@ describe('a key', () => {
     await server.app.services.idempotency.maintain()
     expect(await rowsOf()).toEqual([])
   })
-
-  test('means nothing where no route honours it', async () => {
-    const body = '{"model":"test-embedding","input":"a"}'
-    await post('ignored', { path: '/embeddings', body })
-    expect(isReplay(await post('ignored', { path: '/embeddings', body }))).toBe(false)
-  })
 })
 
 describe('a request that failed and was not charged is not kept:', () => {
@@ -335,5 +329,21 @@ describe('a chat completion', () => {
     const refused = await post('stream', { path, body: body.replace('{', '{"stream":true,') })
     expect([refused.status, server.provider.requests.length]).toEqual([400, 0])
     expect(await refused.text()).toMatch(/stream.*Idempotency-Key/)
+  })
+})
+
+describe('embeddings', () => {
+  const path = '/embeddings'
+  const body = '{"model":"test-embedding","input":["one","two"]}'
+
+  test('twice under one key ask the model once and are charged once', async () => {
+    const first = await post('embed', { path, body })
+    const text = await first.text()
+    const cost = await charged()
+    const repeat = await post('embed', { path, body })
+    expect([repeat.status, await repeat.text(), isReplay(repeat)]).toEqual([200, text, true])
+    expect(repeat.headers.get('x-service-model-id')).toBe('test-embedding')
+    expect([await charged(), server.provider.requests.length]).toEqual([cost, 1])
+    expect(cost).toBeGreaterThan(0n)
   })
 })

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { KeyWatch } from '../../server/domain/api-keys/key-watch.ts'
 import { Catalogue } from '../../server/domain/inference/catalogue.ts'
 import { ChatService, type ChatStream } from '../../server/domain/inference/chat-service.ts'
 import type { ModelDefinition } from '../../server/domain/inference/model-definition.ts'
@@ -20,6 +21,8 @@ export interface ChatHarnessOptions {
   caller?: Partial<KeyCaller>
   balanceNanoUsd?: bigint
   systemPrompts?: string[]
+  /** Default: no key ever becomes inactive. */
+  keyWatch?: Pick<KeyWatch, 'watch'>
 }
 
 export const INPUT_NANO = 1_000n
@@ -41,6 +44,7 @@ export function createChatHarness(options: ChatHarnessOptions) {
     log,
     metering,
     router: options.router,
+    keyWatch: options.keyWatch ?? { watch: () => () => {} },
     ratePlans: new RatePlans(LimitTable.parse({})),
     serviceName: 'service',
     systemPrompts: options.systemPrompts ?? [],

@@ -17,6 +17,8 @@ export interface FakeMetering extends Metering {
   balanceNanoUsd: bigint
   /** While set, every settlement fails with it. */
   settleFailure: Error | undefined
+  /** While set, no hold grows, and this is why. */
+  extendOutcome: Exclude<ExtendOutcome, 'extended'> | undefined
   /** While set, settlements wait for it before they are durable. */
   settleGate: Promise<void> | undefined
 }
@@ -28,6 +30,7 @@ export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMeterin
     balanceNanoUsd,
     settleGate: undefined,
     settleFailure: undefined,
+    extendOutcome: undefined,
     async open(admission) {
       if (admission.holdNanoUsd > metering.balanceNanoUsd) {
         throw new DomainError('insufficient_balance', 'Insufficient USD or Diem balance')
@@ -74,6 +77,7 @@ class FakeRequest implements MeteredRequest {
   }
 
   async extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
+    if (this.#metering.extendOutcome !== undefined) return this.#metering.extendOutcome
     if (this.#record.end !== null || byNanoUsd > this.#metering.balanceNanoUsd) return 'insufficient'
     this.#metering.balanceNanoUsd -= byNanoUsd
     this.hold.amountNanoUsd += byNanoUsd

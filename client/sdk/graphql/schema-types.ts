@@ -88,7 +88,7 @@ export interface RequestFilterInput {
 export type RequestModelType = 'ASR' | 'IMAGE' | 'LLM' | 'TTS' | 'VIDEO' | (string & {})
 
 /** How a request ended. */
-export type RequestOutcome = 'CLIENT_DISCONNECTED' | 'COMPLETED' | 'CUT_BY_BALANCE' | 'RELEASED' | 'RPC_ERROR' | 'UPSTREAM_FAILED' | (string & {})
+export type RequestOutcome = 'CLIENT_DISCONNECTED' | 'COMPLETED' | 'CUT_BY_BALANCE' | 'CUT_BY_KEY' | 'RELEASED' | 'RPC_ERROR' | 'UPSTREAM_FAILED' | (string & {})
 
 /** The key to replace. */
 export interface RotateApiKeyInput {

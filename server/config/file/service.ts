@@ -13,6 +13,9 @@ const allowedOrigin = z
   .refine((value) => value === '*' || isOrigin(value), { error: `must be * or ${ORIGIN}` })
   .transform((value) => (value === '*' ? value : new URL(value).origin))
 
+const SYSTEM_PROMPTS_MAX = 20
+const SYSTEM_PROMPT_CHARACTERS_MAX = 100_000
+
 /** What the service calls itself on the wire. */
 export const ServiceSection = z
   .strictObject({
@@ -30,6 +33,13 @@ export const ServiceSection = z
       .default(['*'])
       .describe('Origins of browser pages elsewhere that may call /api/v1 and /graphql; * is all'),
     docsUrl: HttpUrl.optional().describe('Page that tells callers how to call; named where a credential is missing'),
+    systemPrompts: z
+      .array(z.string().min(1).max(SYSTEM_PROMPT_CHARACTERS_MAX))
+      .max(SYSTEM_PROMPTS_MAX)
+      .default([])
+      .describe(
+        'System prompts of every chat, before those of the caller; include_<name>_system_prompt: false omits them',
+      ),
     version: z
       .string()
       .regex(/^(auto|\d{8}\.\d{6})$/, { error: 'must be auto or <YYYYMMDD>.<HHMMSS>' })

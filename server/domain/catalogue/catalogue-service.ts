@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
+import type { ModelPricing } from '../inference/model-definition.ts'
 import { isRetired } from '../inference/model-deprecation.ts'
 import { decodeCursor, type Page, toPage } from '../page.ts'
 import type { PubSub } from '../pub-sub.ts'
@@ -10,6 +11,7 @@ import { CHANGEABLE_FIELDS, type CatalogueChange, type JudgedChange, type ModelP
 import type { CatalogueChangeRepository } from './catalogue-change-repository.ts'
 import { type ListChangesInput, type WithdrawChangeInput, YEARS_AHEAD_MAX } from './inputs.ts'
 import type { ModelInForce, ModelTimeline } from './model-timeline.ts'
+import { changePrices } from './price-change.ts'
 
 const CHANNEL = 'catalogue-changed'
 const CURSOR_SCOPE = { list: 'catalogue-changes', accountId: 'platform' }
@@ -21,6 +23,12 @@ export interface ChangeRequest {
   effectiveAt: Date | undefined
   reason: string
   actor: string
+}
+
+/** A change of prices; `free` confirms that a text model's output may cost nothing. */
+export interface PriceChangeRequest extends Omit<ChangeRequest, 'patch'> {
+  pricing: ModelPricing | null
+  free: boolean
 }
 
 export interface CatalogueServiceDependencies {
@@ -96,6 +104,17 @@ export class CatalogueService {
     await changes.insert(change)
     await this.#announce()
     return this.#judge(change)
+  }
+
+  /** Changes prices as `changePrices` says, from those that are in effect at that instant. Fails as `change` and it do. */
+  changePrices({ pricing, free, ...request }: PriceChangeRequest): Promise<JudgedChange> {
+    const { timeline, clock } = this.#deps
+    const { model: current } = this.get(request.modelId)
+    const atMs = request.effectiveAt?.getTime() ?? clock.nowMs()
+    const model = timeline.modelsAt(atMs).get(request.modelId)?.model ?? current
+    const configured = timeline.configured(request.modelId)?.pricing ?? {}
+    const patch = { pricing: changePrices({ model, configured, given: pricing, free }) }
+    return this.change({ ...request, patch })
   }
 
   /** Takes back a change that has not taken effect. Fails with `not_found`, or `conflict` when it is too late. */

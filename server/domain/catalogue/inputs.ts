@@ -16,8 +16,12 @@ const common = {
 
 const { offline, tier, deprecation } = ModelDefinition.shape
 
-/** As in the configuration file, with a way back to it: null. */
-export const SetPriceInput = z.strictObject({ ...common, pricing: ModelPricing.nullable() })
+/** As in the configuration file, with a way back to it: null. Prices that are not named keep their value. */
+export const SetPriceInput = z.strictObject({
+  ...common,
+  pricing: ModelPricing.nullable(),
+  free: z.boolean().default(false).describe("Confirms that a text model's output may cost nothing."),
+})
 export const SetAvailabilityInput = z.strictObject({ ...common, offline: offline.unwrap().nullable() })
 export const SetModelTierInput = z.strictObject({ ...common, tier: tier.unwrap().nullable() })
 export const SetDeprecationInput = z.strictObject({ ...common, deprecation: deprecation.unwrap().nullable() })

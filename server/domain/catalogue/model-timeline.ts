@@ -51,6 +51,11 @@ export class ModelTimeline {
     return current.models
   }
 
+  /** The models as they are in effect at an instant, by all changes that are known now. */
+  modelsAt(atMs: number): ReadonlyMap<string, ModelInForce> {
+    return this.#periodAt(atMs).models
+  }
+
   /** The model as the configuration file has it. */
   configured(modelId: string): ModelDefinition | undefined {
     return this.#base.get(modelId)?.model

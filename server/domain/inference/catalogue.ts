@@ -9,6 +9,9 @@ import { isModelAllowed } from './model-privacy.ts'
 import { splitModelSuffix } from './model-suffix.ts'
 import type { TokenPricing } from './token-pricing.ts'
 
+/** How soon it makes sense to try a model again that an operator took offline. */
+const OFFLINE_RETRY_SECONDS = 60
+
 /** Filters of `GET /models`: a type, all of them, or the text models that are made for code. */
 export type ModelFilter = ModelType | 'all' | 'code'
 
@@ -67,11 +70,19 @@ export class Catalogue {
     return this.timeline.models().get(id)?.model
   }
 
-  /** Fails with `model_not_found`, also for models that the key's privacy hides. */
-  get(id: string, privacy: ModelPrivacy): ModelDefinition {
-    const model = this.find(id)
-    if (model === undefined || isRetired(model, this.#clock.nowMs()) || !isModelAllowed(privacy, model)) {
-      throw new DomainError('model_not_found', `Specified model not found: ${id.slice(0, 200)}. GET /models lists all.`)
+  /**
+   * The model of an id, trait or mapped name of any type. Fails with `model_not_found`, also for models that the key's
+   * privacy hides; for a retired one the message names its replacement.
+   */
+  get(name: string, privacy: ModelPrivacy): ModelDefinition {
+    const named = this.find(name) ?? this.#matchAnyType(name)
+    const isVisible = named !== undefined && isModelAllowed(privacy, named)
+    const model = isVisible ? this.#current(named) : undefined
+    if (model === undefined || !isModelAllowed(privacy, model)) {
+      throw new DomainError(
+        'model_not_found',
+        `Specified model not found: ${name.slice(0, 200)}. GET /models lists all.`,
+      )
     }
     return model
   }
@@ -107,6 +118,8 @@ export class Catalogue {
     if (model.offline) {
       throw new DomainError('unavailable', `The model ${model.id} is offline. Choose another model.`, {
         field: 'model',
+        publicCode: 'MODEL_OFFLINE',
+        retryAfterSeconds: OFFLINE_RETRY_SECONDS,
       })
     }
     return { model, pricing, deprecation }
@@ -136,6 +149,15 @@ export class Catalogue {
     for (const candidate of names) {
       const id = loose?.get(normalizeModelName(candidate))
       if (id !== undefined) return this.find(id)
+    }
+    return undefined
+  }
+
+  /** Text models first: a trait such as `default` can be one of several types. */
+  #matchAnyType(name: string): ModelDefinition | undefined {
+    for (const type of MODEL_TYPES) {
+      const model = this.#match(name, type)
+      if (model !== undefined) return model
     }
     return undefined
   }

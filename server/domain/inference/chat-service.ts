@@ -1,3 +1,4 @@
+import type { KeyWatch } from '../api-keys/key-watch.ts'
 import type { Caller, RequestContext } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
@@ -11,6 +12,7 @@ import { ChatStreamRun } from './chat/chat-stream.ts'
 import { measureUsage } from './chat/chat-usage.ts'
 import { toUnchargedUsage, toUsage } from './chat/chat-usage-record.ts'
 import { ServiceParameterReader } from './chat/service-parameters.ts'
+import { StreamKey } from './chat/stream-key.ts'
 import type { ProviderRouter, RoutedResponse } from './provider-router.ts'
 import type { ServedBy } from './served-by.ts'
 
@@ -32,13 +34,14 @@ export interface ChatServiceDeps extends Omit<ChatPlannerDeps, 'parameters'> {
   serviceName: string
   router: Pick<ProviderRouter, 'send'>
   metering: Metering
+  keyWatch: Pick<KeyWatch, 'watch'>
   clock: Clock
   log: Log
 }
 
 /**
  * Chat completions. `plan` checks a request without holding anything; `complete` and `stream` run it on the money path
- * of design section 5. They fail with what `Metering.open` and `ProviderRouter.send` fail with, and with
+ * (docs/money.md). They fail with what `Metering.open` and `ProviderRouter.send` fail with, and with
  * `upstream_failed` for an unusable answer; a request that fails is charged nothing.
  */
 export class ChatService {
@@ -51,8 +54,7 @@ export class ChatService {
   }
 
   /** Fails with `invalid_request`, `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`. */
-  async plan(caller: Caller, body: unknown): Promise<ChatPlan> {
-    await this.#deps.counter.load()
+  plan(caller: Caller, body: unknown): Promise<ChatPlan> {
     return planChat(caller, body, this.#plannerDeps)
   }
 
@@ -63,11 +65,11 @@ export class ChatService {
     const { metered, routed } = await this.#open(context, plan)
     try {
       const completion = await readCompletion(routed.response)
-      const usage = measureUsage({
+      const usage = await measureUsage({
         plan,
+        metered,
         reported: completion.body['usage'],
-        heldNanoUsd: metered.hold.amountNanoUsd,
-        countCompletion: () => counter.countExactly(writtenText(completion.choices)),
+        countCompletion: () => counter.countCompletion(writtenText(completion.choices)),
       })
       const record = toUsage(usage, { plan, routed, outcome: 'completed', durationMs: clock.nowMs() - startedAtMs })
       const tokens = usage.tokens.promptTokens + usage.tokens.completionTokens
@@ -91,12 +93,19 @@ export class ChatService {
 
   /** Resolves with the first bytes, so that whatever fails before them fails with a status of its own. */
   async stream(context: RequestContext, plan: ChatPlan): Promise<ChatStream> {
-    const { clock, counter, log } = this.#deps
+    const { clock, counter, keyWatch, log } = this.#deps
     const startedAtMs = clock.nowMs()
-    const { metered, routed } = await this.#open(context, plan)
-    const run = new ChatStreamRun({ context, plan, metered, routed, startedAtMs, counter, clock, log })
-    const first = await run.next()
-    return { frames: startedWith(first, run), metered, served: servedBy(plan, routed) }
+    const key = new StreamKey(keyWatch, context)
+    try {
+      const { metered, routed } = await this.#open({ ...context, signal: key.signal }, plan)
+      const run = new ChatStreamRun({ context, key, plan, metered, routed, startedAtMs, counter, clock, log })
+      const first = await run.next()
+      return { frames: startedWith(first, run), metered, served: servedBy(plan, routed) }
+    } catch (error) {
+      key.release()
+      if (!key.isInactive) throw error
+      throw new DomainError('unauthenticated', 'Authentication failed: the API key was revoked or has expired')
+    }
   }
 
   async #open(context: RequestContext, plan: ChatPlan): Promise<{ metered: MeteredRequest; routed: RoutedResponse }> {

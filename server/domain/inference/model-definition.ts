@@ -7,6 +7,9 @@ export type ModelType = (typeof MODEL_TYPES)[number]
 export const MODEL_TIERS = ['XS', 'S', 'M', 'L'] as const
 export type ModelTier = (typeof MODEL_TIERS)[number]
 
+const PROMPT_OVERHEAD_TOKENS_MAX = 1_000_000
+const IMAGE_TOKENS_MAX = 1_000_000
+
 /** A price in USD, at most 6 decimals so that a millionth part is a whole number of pico-USD. */
 const Price = z
   .strictObject({ usd: z.number().min(0), diem: z.number().min(0).optional() })
@@ -70,6 +73,18 @@ export const ModelDefinition = z.strictObject({
   traits: z.array(z.string()).default([]),
   contextTokens: z.int().positive().default(32_768),
   maxCompletionTokens: z.int().positive().default(4_096),
+  promptOverheadTokens: z
+    .int()
+    .min(0)
+    .max(PROMPT_OVERHEAD_TOKENS_MAX)
+    .optional()
+    .describe("Tokens that the provider's chat template adds to each request; default 0"),
+  imageTokens: z
+    .int()
+    .min(0)
+    .max(IMAGE_TOKENS_MAX)
+    .optional()
+    .describe('Tokens that the provider counts for an image of a prompt at most; default 1600'),
   capabilities: ModelCapabilities.prefault({}),
   constraints: z.record(z.string(), z.unknown()).default({}),
   pricing: ModelPricing.default({}),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { CHOICES_MAX } from './chat/chat-request.ts'
 import { IMAGE_QUALITIES } from './model-definition.ts'
 
 const TOKENS_MAX = 100_000_000
-const CHOICES_MAX = 128
 const MESSAGES_MAX = 1_000
 const IMAGES_MAX = 100
 const NAME_CHARACTERS_MAX = 256

@@ -40,8 +40,7 @@ export class QuoteService {
     if (input.promptTokens != null) return this.#ofTokens(modelPrivacy, { ...input, promptTokens: input.promptTokens })
     const { model, messages, maxTokens, choices } = input
     const body = { model, messages, n: choices, ...(maxTokens == null ? {} : { max_completion_tokens: maxTokens }) }
-    await this.#deps.counter.load()
-    const measured = measureChat(modelPrivacy, body, this.#deps)
+    const measured = await measureChat(modelPrivacy, body, this.#deps)
     const { resolved, promptTokens, expectedCompletionTokens, holdNanoUsd } = measured
     const expected = resolved.pricing.price(toUsage(promptTokens, expectedCompletionTokens))
     return { model: resolved.model, promptTokens, expectedCompletionTokens, holdNanoUsd, expected }
@@ -62,8 +61,8 @@ export class QuoteService {
     const { model, pricing } = this.#deps.catalogue.resolve(name, 'text')
     assertModelAllowed(modelPrivacy, model)
     const limit = readCompletionLimit(maxTokens == null ? {} : { max_completion_tokens: maxTokens }, model)
-    const heldTokens = heldPromptTokens(promptTokens, 1)
-    assertFitsContext({ tokens: promptTokens, atLeast: promptTokens, heldTokens }, limit, model)
+    const heldTokens = heldPromptTokens(promptTokens, 1, model)
+    assertFitsContext({ tokens: promptTokens, atLeast: promptTokens }, limit, model)
     const heldCompletionTokens = choices * (limit ?? openLimit(model, promptTokens))
     const expectedCompletionTokens = choices * ordinaryLimit(model, limit)
     return {

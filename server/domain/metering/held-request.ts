@@ -103,8 +103,9 @@ export class HeldRequest implements MeteredRequest {
     // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
     if (result.outcome === 'lost' && item.lines !== undefined && item.lines.length > 0) {
       throw new DomainError(
-        'unavailable',
+        'hold_lost',
         'The request lost its reservation before it ended and was not charged; send it again',
+        { retryAfterSeconds: 1 },
       )
     }
     this.#ports.settled(this.hold)

@@ -17,6 +17,7 @@ export const USAGE_OUTCOMES = [
   'completed',
   'client_disconnected',
   'cut_by_balance',
+  'cut_by_key',
   'rpc_error',
   'upstream_failed',
   'released',

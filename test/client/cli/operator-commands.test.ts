@@ -113,6 +113,13 @@ describe('model', () => {
     expect((await run('model', 'history', 'test-model', '--json')).json()).toHaveLength(5)
     expect((await run('model', 'set-price', 'test-model', '--from-config', ...reason, '--json')).exitCode).toBe(0)
     expect((await run('model', 'set-price', 'test-model', ...reason)).exitCode).toBe(2)
+    const kept = await run('model', 'set-price', 'test-model', '--input', '0.3', ...reason)
+    expect(kept.stdout).toMatch(/^input +0\.15 +0\.3$/m)
+    expect(kept.stdout).toMatch(/^output +0\.6 +0\.6$/m)
+    const free = ['model', 'set-price', 'test-model', '--output', '0', ...reason]
+    expect(await run(...free)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--free') })
+    expect((await run(...free, '--free')).stdout).toMatch(/^output +0\.6 +0$/m)
+    expect((await run('model', 'set-price', 'test-model', '--free', ...reason)).stdout).toMatch(/^output +0 +-$/m)
     expect((await run('model', 'show', 'nonsense')).exitCode).toBe(1)
   })
 })

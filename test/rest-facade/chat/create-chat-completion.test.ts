@@ -118,7 +118,7 @@ describe('errors', () => {
     [{ messages: hello.messages }, 400, 'INVALID_REQUEST'],
     [{ ...hello, model: 'none' }, 404, 'MODEL_NOT_FOUND'],
     [{ ...hello, temperature: -1 }, 400, 'INVALID_REQUEST'],
-    [{ ...hello, n: 9 }, 400, 'INVALID_REQUEST'],
+    [{ ...hello, n: 129 }, 400, 'INVALID_REQUEST'],
     [{ ...hello, max_tokens: 1e9 }, 400, 'INVALID_REQUEST'],
   ])('%j gives %i and nothing is held', async (body, status, code) => {
     const { post, metering, router } = await start({ answer: () => jsonAnswer(completion({ content: 'x' })) })
@@ -169,4 +169,22 @@ test('a client that hangs up stops the provider and pays for what it got', async
   while (harness.end?.kind !== 'settled') await new Promise(setImmediate)
   expect(harness.usage).toMatchObject({ outcome: 'client_disconnected', lines: [{ units: 5 }, { units: 3 }] })
   expect(stopped).toBe(true)
+})
+
+test('503 of an offline model has its code and says when to try again', async () => {
+  const { post, harness } = await start({
+    answer: () => jsonAnswer(completion({ content: 'x' })),
+    model: { offline: true },
+  })
+  const response = await post(hello)
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '60'])
+  expect(await response.json()).toMatchObject({ code: 'MODEL_OFFLINE', error: expect.stringContaining('offline') })
+  expect(harness.metering.records).toEqual([])
+})
+
+test('a request without any message that says something never reaches the provider', async () => {
+  const { post, router, harness } = await start({ answer: () => jsonAnswer(completion({ content: 'x' })) })
+  const response = await post({ model: 'm', messages: [{ role: 'assistant', content: '' }] })
+  expect(response.status).toBe(400)
+  expect([router.requests, harness.metering.records]).toEqual([[], []])
 })

@@ -125,6 +125,28 @@ describe('a price change', () => {
     expect(await publishedPrice()).toBe(0.15)
   })
 
+  test('keeps the prices that it does not name', async () => {
+    await setPrice(1)
+    clock.advance(1)
+    const change = { modelId: MODEL, reason, pricing: { input: { usd: 3 } } }
+    const { patch } = await client.catalogue.setPrice.mutate(change)
+    expect(patch.pricing).toEqual({ input: { usd: 3 }, output: { usd: 2 }, cache_input: { usd: 0.075 } })
+  })
+
+  test('keeps the prices that are in effect when it begins', async () => {
+    await setPrice(4, LATER)
+    const change = { modelId: MODEL, reason, effectiveAt: '2026-01-15T14:00:00Z', pricing: { input: { usd: 3 } } }
+    const { patch } = await client.catalogue.setPrice.mutate(change)
+    expect(patch.pricing).toMatchObject({ input: { usd: 3 }, output: { usd: 8 } })
+  })
+
+  test.each([{ output: { usd: 0 } }, {}])('to %j is rejected unless it is confirmed', async (pricing) => {
+    const change = { modelId: MODEL, reason, pricing }
+    await expect(client.catalogue.setPrice.mutate(change)).rejects.toThrow(/pricing/)
+    const { patch } = await client.catalogue.setPrice.mutate({ ...change, free: true })
+    expect(patch.pricing?.output?.usd ?? 0).toBe(0)
+  })
+
   test.each([
     [{ effectiveAt: '2026-01-15T11:59:59Z' }, 'must not lie in the past'],
     [{ effectiveAt: '2036-01-15T12:00:01Z' }, 'at most 10 years ahead'],

@@ -3,7 +3,7 @@ import type { Receipt } from '../../metering/hold.ts'
 import type { ProviderResponse } from '../provider.ts'
 import { brokenAnswer, readJsonAnswer } from '../read-json-answer.ts'
 import type { ChatPlan } from './chat-plan.ts'
-import { type MeasuredUsage, usageBody } from './chat-usage.ts'
+import { type MeasuredChatUsage, usageBody } from './chat-usage.ts'
 import { completionText, isRecord } from './completion-text.ts'
 import { withoutThinking } from './thinking.ts'
 
@@ -55,7 +55,7 @@ export function costBody({ chargedNanoUsd, currency }: CompletionParts['receipt'
 
 interface CompletionParts {
   plan: ChatPlan
-  usage: MeasuredUsage
+  usage: MeasuredChatUsage
   receipt: Pick<Receipt, 'chargedNanoUsd' | 'currency'>
   /** Stand-ins for what the provider left out. */
   fallback: { id: string; createdSeconds: number }

@@ -43,10 +43,8 @@ export const ChatMessage = z
   })
   .superRefine((message, context) => {
     const { role, content } = message
-    if (
-      CONTENT_ROLES.has(role) &&
-      (content === undefined || content === null || (content.length === 0 && role !== 'tool'))
-    ) {
+    const isEmptyList = Array.isArray(content) && content.length === 0 && role !== 'tool'
+    if (CONTENT_ROLES.has(role) && (content === undefined || content === null || isEmptyList)) {
       context.addIssue({ code: 'custom', path: ['content'], message: `a message of the role ${role} needs content` })
     }
     if (role === 'tool' && typeof message.tool_call_id !== 'string') {

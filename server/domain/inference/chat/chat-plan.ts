@@ -10,7 +10,7 @@ import type { TokenCounter } from '../token-counter.ts'
 import { assertCapabilities } from './capability-gates.ts'
 import { parseChatRequest, requireBody } from './chat-request.ts'
 import { readCompletionLimit } from './completion-limit.ts'
-import { assertFitsContext, measurePrompt } from './prompt-size.ts'
+import { measurePrompt } from './prompt-size.ts'
 import { type ProviderBody, toProviderBody } from './provider-body.ts'
 import { type ServiceParameterReader, type ServiceParameters } from './service-parameters.ts'
 
@@ -49,22 +49,21 @@ export interface ChatPlannerDeps {
 
 /**
  * Checks a chat request against its model and the caller's key, and prices its worst case. Fails with `invalid_request`,
- * `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`; nothing is held or consumed yet. Whoever
- * plans has loaded the counter before.
+ * `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`; nothing is held or consumed yet.
  */
-export function planChat(caller: Caller, given: unknown, deps: ChatPlannerDeps): ChatPlan {
-  const measured = measureChat(caller.modelPrivacy, given, deps)
+export async function planChat(caller: Caller, given: unknown, deps: ChatPlannerDeps): Promise<ChatPlan> {
+  const measured = await measureChat(caller.modelPrivacy, given, deps)
   const { resolved, promptTokens, expectedCompletionTokens } = measured
   const ratePlan = deps.ratePlans.planForText(caller, resolved.model, promptTokens + expectedCompletionTokens)
   return { ...measured, ratePlan }
 }
 
 /** The same for a caller that is known only by the models that it may use. */
-export function measureChat(
+export async function measureChat(
   modelPrivacy: ModelPrivacy,
   given: unknown,
   deps: Omit<ChatPlannerDeps, 'ratePlans'>,
-): MeasuredChat {
+): Promise<MeasuredChat> {
   const { catalogue, counter } = deps
   const input = requireBody(given)
   const suffixed = splitModelSuffix(readModelName(input['model']), (id) => catalogue.find(id) !== undefined)
@@ -81,10 +80,9 @@ export function measureChat(
     completionLimit,
     systemPrompts: deps.systemPrompts,
   })
-  const prompt = measurePrompt(body, counter)
-  assertFitsContext(prompt, completionLimit, model)
+  const prompt = await measurePrompt(body, { model, completionLimit, counter })
   const choices = request.n ?? 1
-  const heldCompletionTokens = choices * (completionLimit ?? openLimit(model, prompt.atLeast))
+  const heldCompletionTokens = choices * (completionLimit ?? openLimit(model, prompt.contentTokens))
   return {
     resolved,
     parameters,

@@ -3,8 +3,8 @@ import { DomainError } from '../../errors.ts'
 import { parseInput } from '../../validation.ts'
 import { ChatMessage } from './chat-message.ts'
 
-/** More answers to one prompt than anybody needs would multiply the worst-case price. */
-const CHOICES_MAX = 8
+/** As many choices as OpenAI allows; each has its share of the hold. */
+export const CHOICES_MAX = 128
 
 const between = (min: number, max: number) => z.number().min(min).max(max).nullish()
 const wholeNumber = z.number().refine(Number.isSafeInteger, { error: 'must be a whole number' }).nullish()
@@ -81,7 +81,8 @@ function withoutAliases(body: Record<string, unknown>): Record<string, unknown> 
   const renamed = { ...body }
   for (const alias of used) {
     const field = ALIASES[alias] ?? alias
-    renamed[field] ??= renamed[alias]
+    const value = renamed[alias]
+    renamed[field] ??= alias === 'input' && typeof value === 'string' ? [{ role: 'user', content: value }] : value
     delete renamed[alias]
   }
   return renamed

@@ -1,41 +1,37 @@
-import type { RequestContext } from '../../auth/caller.ts'
-import type { Clock } from '../../clock.ts'
 import { DomainError } from '../../errors.ts'
-import type { Log } from '../../log.ts'
-import type { UsageOutcome } from '../../metering/hold.ts'
-import type { MeteredRequest } from '../../metering/metered-request.ts'
-import type { RoutedResponse } from '../provider-router.ts'
 import { brokenAnswer } from '../read-json-answer.ts'
 import type { TokenCounter } from '../token-counter.ts'
 import { cleanUpstreamMessage } from '../upstream-message.ts'
 import { type ProviderCompletion, readCompletion, toChoices } from './chat-completion.ts'
-import type { ChatPlan } from './chat-plan.ts'
-import { estimateUsage, type MeasuredUsage, measureUsage } from './chat-usage.ts'
-import { toUnchargedUsage, toUsage } from './chat-usage-record.ts'
 import { isRecord } from './completion-text.ts'
+import { splitFinish } from './finish-frames.ts'
 import { HoldGrowth } from './hold-growth.ts'
-import { answerFrame, endFrames, errorFrames, lengthFrames, type StreamIdentity } from './stream-frames.ts'
+import { StreamCharge, type StreamCharged, type StreamChargeParts } from './stream-charge.ts'
+import {
+  DONE_FRAME,
+  errorFrames,
+  lengthFrames,
+  responseChunk,
+  type StreamIdentity,
+  usageFrame,
+} from './stream-frames.ts'
+import type { StreamKey } from './stream-key.ts'
 import { StreamMeter } from './stream-meter.ts'
-import { StreamReader } from './stream-reader.ts'
+import { StreamReader, toFrame } from './stream-reader.ts'
 import { ThinkingChunkFilter } from './thinking.ts'
 
-export interface ChatStreamParts {
-  context: RequestContext
-  plan: ChatPlan
-  metered: MeteredRequest
-  routed: RoutedResponse
-  startedAtMs: number
+export interface ChatStreamParts extends StreamChargeParts {
   counter: TokenCounter
-  clock: Clock
-  log: Log
+  key: StreamKey
 }
 
 const ENDED: IteratorResult<Buffer, undefined> = { done: true, value: undefined }
 
 /**
- * One streamed answer: the provider's frames as they come, then our usage and cost once the charge is durable, then the
- * end mark. Whatever ends it, the request is settled or released exactly once: whole (charged), client gone (charged for
- * the prompt and what was delivered), money ended (charged to the end of the hold), provider broken (released).
+ * One streamed response: the provider's frames as they come; then, once the charge is durable, the finish reasons, our
+ * usage and cost, and the end mark. Whatever ends it, the request is settled or released exactly once: whole (charged),
+ * client gone or key inactive (charged for the prompt and what was delivered), money ended (charged to the end of the
+ * hold), provider broken (released).
  * An iterator by hand, since generators within generators would cost every chunk several turns of the event loop.
  */
 export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
@@ -43,15 +39,18 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   readonly #reader: StreamReader
   readonly #meter: StreamMeter
   readonly #growth: HoldGrowth
+  readonly #charge: StreamCharge
   readonly #source: AsyncIterator<Uint8Array>
-  /** The answer of a server that does not stream. */
+  /** The response of a server that does not stream. */
   #whole: ProviderCompletion | undefined
   #delivered = false
   #sourceEnded = false
   /** Nothing more comes. */
   #closed = false
-  /** The hold is settled or released, or someone is at it. */
-  #metered = false
+  /** Someone waits for the next bytes. */
+  #busy = false
+  /** The end that nobody has read yet, because the key became inactive while the client was slow. */
+  #unread: Promise<IteratorResult<Buffer, undefined>> | undefined
 
   constructor(parts: ChatStreamParts) {
     this.#parts = parts
@@ -60,7 +59,9 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     this.#reader = new StreamReader({ modelId: plan.resolved.model.id, thinkingFilter })
     this.#meter = new StreamMeter(counter)
     this.#growth = new HoldGrowth(plan, metered)
+    this.#charge = new StreamCharge(parts, () => this.#meter.count())
     this.#source = routed.response.body[Symbol.asyncIterator]()
+    parts.key.onInactive(() => this.#endUnread())
   }
 
   [Symbol.asyncIterator](): this {
@@ -69,13 +70,19 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
 
   /** The next bytes for the client. Rejects only before the first of them: then nothing was charged. */
   async next(): Promise<IteratorResult<Buffer, undefined>> {
+    const unread = this.#unread
+    this.#unread = undefined
+    if (unread !== undefined) return unread
     if (this.#closed) return ENDED
+    this.#busy = true
     try {
       const value = await (this.#isWholeAnswer() ? this.#advanceWhole() : this.#advance())
       this.#delivered = true
       return { done: false, value }
     } catch (error) {
-      return this.#fail(error)
+      return await this.#fail(error)
+    } finally {
+      this.#busy = false
     }
   }
 
@@ -91,22 +98,30 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   }
 
   async #advanceWhole(): Promise<Buffer> {
-    if (this.#whole !== undefined) return this.#end('completed', this.#whole.body['usage'])
     const { plan, routed } = this.#parts
-    const body = { [Symbol.asyncIterator]: () => this.#source }
-    this.#whole = await readCompletion({ ...routed.response, body })
-    this.#sourceEnded = true
-    const identity = this.#identity()
-    this.#meter.add(answerFrame(identity, this.#whole.choices), 1)
-    return answerFrame(identity, toChoices(this.#whole.choices, plan))
+    if (this.#whole === undefined) {
+      const body = { [Symbol.asyncIterator]: () => this.#source }
+      this.#whole = await readCompletion({ ...routed.response, body })
+      this.#sourceEnded = true
+      const identity = this.#identity()
+      this.#meter.add(toFrame(responseChunk(identity, this.#whole.choices)), 1)
+      const { said } = splitFinish(responseChunk(identity, toChoices(this.#whole.choices, plan)))
+      if (said !== undefined) return toFrame(said)
+    }
+    const { finish } = splitFinish(responseChunk(this.#identity(), toChoices(this.#whole.choices, plan)))
+    const charged = await this.#charge.whole(this.#whole.body['usage'])
+    return this.#end(charged, [finish === undefined ? Buffer.alloc(0) : toFrame(finish)])
   }
 
   async #advance(): Promise<Buffer> {
+    const { key } = this.#parts
     while (!this.#sourceEnded && !this.#reader.done) {
       this.#assertSound()
+      if (key.isInactive) throw key.failure()
       // The cheap bound first: only a stream that may have outgrown its hold is counted.
-      if (this.#meter.boundTokens >= this.#growth.heldTokens && !(await this.#growth.covers(this.#meter.count()))) {
-        return this.#end('cut_by_balance', undefined)
+      if (this.#meter.isFull || this.#meter.boundTokens >= this.#growth.heldTokens) {
+        const cover = await this.#growth.cover(await this.#meter.count())
+        if (cover !== 'extended') return this.#cut(cover)
       }
       const { done, value } = await this.#source.next()
       if (done === true) this.#sourceEnded = true
@@ -118,7 +133,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     this.#assertSound()
     if (!this.#isComplete()) throw brokenAnswer("The model provider's answer broke off.")
     this.#drain()
-    return this.#end('completed', this.#reader.usage)
+    return this.#end(await this.#charge.whole(this.#reader.usage), [this.#reader.finishes])
   }
 
   #assertSound(): void {
@@ -128,84 +143,78 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
 
   /** `[DONE]`, usage or a finish reason: some servers leave out two of the three. */
   #isComplete(): boolean {
-    if (this.#reader.usage !== undefined) return true
-    if (!this.#delivered) return false
-    if (this.#reader.done) return true
-    this.#meter.count()
-    return this.#meter.finished
+    if (this.#reader.usage !== undefined || this.#reader.finishedChoices.size > 0) return true
+    return this.#delivered && this.#reader.done
   }
 
-  async #end(outcome: 'completed' | 'cut_by_balance', reported: unknown): Promise<Buffer> {
-    const { plan, metered } = this.#parts
-    if (outcome === 'cut_by_balance') this.#letSourceGo()
-    const countCompletion = (): number => this.#meter.count()
-    const heldNanoUsd = metered.hold.amountNanoUsd
-    const usage = measureUsage({ plan, reported, heldNanoUsd, countCompletion })
-    const receipt = await this.#settle(usage, outcome)
-    this.#closed = true
-    const identity = this.#identity()
-    const end = endFrames(identity, usage, receipt)
-    return outcome === 'completed' ? end : Buffer.concat([lengthFrames(identity, plan.choices), end])
+  /** The hold cannot grow any more. */
+  async #cut(reason: 'insufficient' | 'key_inactive' | 'lost'): Promise<Buffer> {
+    const { key, plan } = this.#parts
+    if (reason === 'key_inactive') throw key.failure()
+    if (reason === 'lost') throw lostHold()
+    this.#letSourceGo()
+    const charged = await this.#charge.part('cut_by_balance')
+    const { finishes, finishedChoices } = this.#reader
+    return this.#end(charged, [finishes, lengthFrames(this.#identity(), plan.choices, finishedChoices)])
+  }
+
+  #end({ usage, receipt }: StreamCharged, finishes: readonly Buffer[]): Buffer {
+    this.#close()
+    return Buffer.concat([...finishes, usageFrame(this.#identity(), usage, receipt), DONE_FRAME])
   }
 
   async #fail(error: unknown): Promise<IteratorResult<Buffer, undefined>> {
-    const { context, log } = this.#parts
+    const { context, key, log } = this.#parts
     if (context.signal.aborted) {
       await this.#abandon()
       return ENDED
     }
-    this.#closed = true
+    this.#close()
     this.#letSourceGo()
+    if (this.#delivered && !this.#charge.begun && (key.isInactive || isInactiveKey(error))) return this.#endForKey()
     // Before the settlement, whatever is thrown comes from the provider's connection.
-    const isOurs = this.#metered || error instanceof DomainError
-    const reason = isOurs ? error : brokenAnswer("The model provider's answer broke off.", error)
-    await this.#release()
-    log.warn('answer broke off', { ...this.#logFields(), error })
+    const isOurs = this.#charge.begun || error instanceof DomainError
+    const broken = isOurs ? error : brokenAnswer("The model provider's answer broke off.", error)
+    const reason = key.isInactive && !this.#charge.begun ? key.failure() : broken
+    await this.#charge.release()
+    log.warn('answer broke off', { ...this.#charge.logFields, error })
     if (!this.#delivered) throw reason
     return { done: false, value: errorFrames(reason) }
   }
 
+  /** The key was revoked or has expired: its owner pays for what was delivered. */
+  async #endForKey(): Promise<IteratorResult<Buffer, undefined>> {
+    const { key, log } = this.#parts
+    try {
+      const { usage, receipt } = await this.#charge.part('cut_by_key', this.#reader.usage)
+      const last = usageFrame(this.#identity(), usage, receipt)
+      return { done: false, value: Buffer.concat([last, errorFrames(key.failure())]) }
+    } catch (error) {
+      log.error('stream of an inactive key could not be charged', { ...this.#charge.logFields, error })
+      return { done: false, value: errorFrames(error) }
+    }
+  }
+
+  /** A client that does not read keeps nothing open. */
+  #endUnread(): void {
+    if (this.#busy || this.#closed || !this.#delivered) return
+    this.#unread = this.#fail(this.#parts.key.failure())
+  }
+
   async #abandon(): Promise<void> {
-    this.#closed = true
+    this.#close()
     this.#letSourceGo()
-    await this.#settleAbandoned()
-  }
-
-  #settle(usage: MeasuredUsage, outcome: UsageOutcome) {
-    this.#metered = true
-    const { plan, metered, routed, clock, startedAtMs } = this.#parts
-    const record = toUsage(usage, { plan, routed, outcome, durationMs: clock.nowMs() - startedAtMs })
-    return metered.settle(record, { tokens: usage.tokens.promptTokens + usage.tokens.completionTokens })
-  }
-
-  async #release(): Promise<void> {
-    this.#metered = true
-    const { context, plan, metered, routed, clock, startedAtMs } = this.#parts
-    const durationMs = clock.nowMs() - startedAtMs
+    if (this.#charge.begun) return
     try {
-      await metered.release(toUnchargedUsage(plan, { signal: context.signal, routed, durationMs }))
+      await this.#charge.part('client_disconnected', this.#reader.usage)
     } catch (error) {
-      // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
-      this.#parts.log.error('hold could not be released', { ...this.#logFields(), error })
+      this.#parts.log.error('abandoned answer could not be charged', { ...this.#charge.logFields, error })
     }
   }
 
-  /** The client left, by its signal or by reading no further: it pays for the prompt and what it got. */
-  async #settleAbandoned(): Promise<void> {
-    if (this.#metered) return
-    const { plan, metered } = this.#parts
-    const countCompletion = (): number => this.#meter.count()
-    const reported = this.#reader.usage
-    const heldNanoUsd = metered.hold.amountNanoUsd
-    const usage =
-      reported === undefined
-        ? estimateUsage(plan, countCompletion())
-        : measureUsage({ plan, reported, heldNanoUsd, countCompletion })
-    try {
-      await this.#settle(usage, 'client_disconnected')
-    } catch (error) {
-      this.#parts.log.error('abandoned answer could not be charged', { ...this.#logFields(), error })
-    }
+  #close(): void {
+    this.#closed = true
+    this.#parts.key.release()
   }
 
   /** Reads a source to its end without waiting for it, so that its connection can serve the next request. */
@@ -233,11 +242,18 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       model: plan.resolved.model.id,
     }
   }
+}
 
-  #logFields() {
-    const { context, plan, routed } = this.#parts
-    return { requestId: context.requestId, modelId: plan.resolved.model.id, providerId: routed.providerId }
-  }
+function isInactiveKey(error: unknown): boolean {
+  return error instanceof DomainError && error.code === 'unauthenticated'
+}
+
+function lostHold(): DomainError {
+  return new DomainError(
+    'hold_lost',
+    'The request lost its reservation before it ended and was not charged; send it again',
+    { retryAfterSeconds: 1 },
+  )
 }
 
 /** The provider's own words, cleaned. */

@@ -1,7 +1,7 @@
 import type { UnchargedUsage, Usage, UsageOutcome } from '../../metering/hold.ts'
 import type { RoutedResponse } from '../provider-router.ts'
 import type { ChatPlan } from './chat-plan.ts'
-import type { MeasuredUsage } from './chat-usage.ts'
+import type { MeasuredChatUsage } from './chat-usage.ts'
 
 interface UsageFacts {
   plan: ChatPlan
@@ -12,7 +12,7 @@ interface UsageFacts {
 
 /** The usage row that is written with the charge. */
 export function toUsage(
-  { priced, estimated }: MeasuredUsage,
+  { priced, estimated }: MeasuredChatUsage,
   { plan, routed, outcome, durationMs }: UsageFacts,
 ): Usage {
   return {

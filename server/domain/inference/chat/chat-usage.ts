@@ -1,49 +1,56 @@
-import type { PricedUsage, TokenUsage } from '../token-pricing.ts'
+import type { MeteredRequest } from '../../metering/metered-request.ts'
+import { isCount, isPlausible, type MeasuredUsage, measureReported } from '../reported-usage.ts'
+import type { TokenUsage } from '../token-pricing.ts'
 import type { ChatPlan } from './chat-plan.ts'
 import { isRecord } from './completion-text.ts'
 
 export interface ChatTokens extends TokenUsage {
-  /** Part of the completion; undefined where the provider does not tell. */
+  /** Part of the completion; undefined if the provider does not report it. */
   reasoningTokens: number | undefined
 }
 
-/** A request's tokens and price, and whether our count stands in for the provider's. */
-export interface MeasuredUsage {
-  tokens: ChatTokens
-  priced: PricedUsage
-  estimated: boolean
-}
+export type MeasuredChatUsage = MeasuredUsage<ChatTokens>
 
 interface Measurement {
   plan: ChatPlan
+  metered: Pick<MeteredRequest, 'hold' | 'extend'>
   /** The provider's `usage` object, as it came. */
   reported: unknown
-  heldNanoUsd: bigint
-  countCompletion: () => number
+  countCompletion: () => Promise<number>
 }
 
-/**
- * The usage that is charged: the provider's where it is sound, ours otherwise. A provider's count is not believed when it
- * is negative, fractional, empty though there is text, or more than the model can do or the hold allows.
- */
-export function measureUsage({ plan, reported, heldNanoUsd, countCompletion }: Measurement): MeasuredUsage {
-  const tokens = readUsage(reported)
-  if (tokens !== undefined && isPlausible(tokens, plan) && (tokens.completionTokens > 0 || countCompletion() === 0)) {
-    const priced = plan.resolved.pricing.price(tokens)
-    if (priced.amountNanoUsd <= heldNanoUsd) return { tokens, priced, estimated: false }
-  }
-  return estimateUsage(plan, countCompletion())
+/** The usage of a chat that is charged; an empty completion is implausible if there is text. */
+export async function measureUsage({
+  plan,
+  metered,
+  reported,
+  countCompletion,
+}: Measurement): Promise<MeasuredChatUsage> {
+  const usage = readUsage(reported)
+  const { contextTokens } = plan.resolved.model
+  const bounds = { promptTokensMax: contextTokens, completionTokensMax: plan.choices * contextTokens }
+  const plausible = usage !== undefined && isPlausible(usage, bounds)
+  const believed = plausible && (usage.completionTokens > 0 || (await countCompletion()) === 0)
+  return measureReported({
+    pricing: plan.resolved.pricing,
+    metered,
+    reported: believed ? usage : undefined,
+    count: async () => countedTokens(plan, await countCompletion()),
+  })
 }
 
 /** Our own count of a request that delivered so many completion tokens. */
-export function estimateUsage(plan: ChatPlan, completionTokens: number): MeasuredUsage {
-  const { promptTokens } = plan
-  const tokens = { promptTokens, completionTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: undefined }
+export function estimateUsage(plan: ChatPlan, completionTokens: number): MeasuredChatUsage {
+  const tokens = countedTokens(plan, completionTokens)
   return { tokens, priced: plan.resolved.pricing.price(tokens), estimated: true }
 }
 
+function countedTokens({ promptTokens }: ChatPlan, completionTokens: number): ChatTokens {
+  return { promptTokens, completionTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: undefined }
+}
+
 /** `usage` on the wire. */
-export function usageBody({ tokens }: MeasuredUsage): Record<string, unknown> {
+export function usageBody({ tokens }: MeasuredChatUsage): Record<string, unknown> {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = tokens
   return {
     prompt_tokens: promptTokens,
@@ -54,7 +61,7 @@ export function usageBody({ tokens }: MeasuredUsage): Record<string, unknown> {
   }
 }
 
-/** The forms that OpenAI, DeepSeek and Anthropic's own servers use; undefined where any number is no count. */
+/** The forms that OpenAI, DeepSeek and Anthropic's own servers use; undefined if any number is not a count. */
 function readUsage(reported: unknown): ChatTokens | undefined {
   if (!isRecord(reported)) return undefined
   const promptDetails = recordOf(reported['prompt_tokens_details'])
@@ -65,7 +72,6 @@ function readUsage(reported: unknown): ChatTokens | undefined {
   const written = promptDetails['cache_creation_input_tokens'] ?? reported['cache_creation_input_tokens'] ?? 0
   const reasoning = completionDetails['reasoning_tokens'] ?? undefined
   if (!isCount(prompt) || !isCount(completion) || !isCount(cached) || !isCount(written)) return undefined
-  if (cached + written > prompt) return undefined
   return {
     promptTokens: prompt,
     completionTokens: completion,
@@ -73,17 +79,6 @@ function readUsage(reported: unknown): ChatTokens | undefined {
     cacheWriteTokens: written,
     reasoningTokens: isCount(reasoning) ? reasoning : undefined,
   }
-}
-
-/** Bounds that hold even where tokens are free. */
-function isPlausible({ promptTokens, completionTokens }: ChatTokens, plan: ChatPlan): boolean {
-  const { contextTokens } = plan.resolved.model
-  if (promptTokens < 1 || promptTokens > Math.max(contextTokens, 4 * plan.promptTokens)) return false
-  return completionTokens <= Math.max(plan.choices * contextTokens, plan.heldCompletionTokens)
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function recordOf(value: unknown): Record<string, unknown> {

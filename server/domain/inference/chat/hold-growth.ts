@@ -1,4 +1,6 @@
 import type { MeteredRequest } from '../../metering/metered-request.ts'
+import type { ExtendOutcome } from '../../metering/hold-repository.ts'
+import { extendHold } from '../extend-hold.ts'
 import type { ChatPlan } from './chat-plan.ts'
 
 const SLICE_TOKENS_MIN = 256
@@ -12,7 +14,8 @@ export class HoldGrowth {
   readonly #plan: ChatPlan
   readonly #metered: MeteredRequest
   #heldTokens: number
-  #moneyEnded = false
+  /** Why the hold cannot grow any more. */
+  #end: Exclude<ExtendOutcome, 'extended'> | undefined
 
   constructor(plan: ChatPlan, metered: MeteredRequest) {
     this.#plan = plan
@@ -26,21 +29,28 @@ export class HoldGrowth {
     return this.#heldTokens
   }
 
-  /** Whether a stream of so many tokens may go on; extends the hold where it must. */
-  async covers(tokens: number): Promise<boolean> {
-    if (tokens < this.#heldTokens) return true
-    while (!this.#moneyEnded && tokens >= this.#heldTokens) await this.#extend()
-    return tokens < this.#heldTokens * TOLERANCE + TOLERANCE_TOKENS
+  /** Whether a stream of so many tokens may go on, or why not; extends the hold if it must. */
+  async cover(tokens: number): Promise<ExtendOutcome> {
+    while (this.#end === undefined && tokens >= this.#heldTokens) await this.#extend()
+    if (this.#end === undefined) return 'extended'
+    const isWithin = tokens < this.#heldTokens * TOLERANCE + TOLERANCE_TOKENS
+    return this.#end === 'insufficient' && isWithin ? 'extended' : this.#end
   }
 
   async #extend(): Promise<void> {
     const wanted = Math.max(SLICE_TOKENS_MIN, Math.ceil(this.#plan.heldCompletionTokens / 4))
     for (let slice = wanted; slice >= LAST_SLICE_TOKENS; slice = Math.floor(slice / 4)) {
-      if ((await this.#metered.extend(this.#priceOf(slice))) !== 'extended') continue
-      this.#heldTokens += slice
-      return
+      const result = await extendHold(this.#metered, this.#priceOf(slice))
+      if (result === 'extended') {
+        this.#heldTokens += slice
+        return
+      }
+      if (result !== 'insufficient') {
+        this.#end = result
+        return
+      }
     }
-    this.#moneyEnded = true
+    this.#end = 'insufficient'
   }
 
   #priceOf(completionTokens: number): bigint {

@@ -5,6 +5,7 @@ type Search = (text: string, from: number) => number
 const SEARCHES: readonly Search[] = [
   (text, from) => findMember(text, '"usage"', from),
   (text, from) => findMember(text, '"error"', from),
+  (text, from) => findMember(text, '"finish_reason"', from),
   (text, from) => find(text, DONE_MARK, from),
 ]
 

@@ -1,5 +1,6 @@
 import { DomainError } from '../../errors.ts'
 import type { ModelDefinition } from '../model-definition.ts'
+import type { TokenCount } from '../exact-token-count.ts'
 import type { TokenCounter } from '../token-counter.ts'
 import type { ChatMessage } from './chat-message.ts'
 import type { ProviderBody } from './provider-body.ts'
@@ -21,61 +22,96 @@ const MARGIN_TOKENS_PER_MESSAGE = 16
 const SETTINGS = new Set(['messages', 'stream_options', 'stop_token_ids', 'metadata', 'user', 'prompt_cache_key'])
 
 export interface PromptSize {
-  /** Our count, which stands in where the provider gives none. */
+  /** Our count, which is charged if the provider gives none. */
   tokens: number
-  /** What the prompt has in any case. */
-  atLeast: number
-  /** What it may have by the provider's count. */
+  /** Tokens of the messages' contents, which every model reads. */
+  contentTokens: number
+  /** What the prompt may have by the provider's count. */
   heldTokens: number
 }
 
-/** Counts everything that the model gets to read: messages, tools, schemas, and unknown fields, which may be documents. */
-export function measurePrompt(body: ProviderBody, counter: TokenCounter): PromptSize {
-  const texts: string[] = []
+type SizedModel = Pick<ModelDefinition, 'contextTokens' | 'promptOverheadTokens' | 'imageTokens'>
+
+/**
+ * Counts everything that the model may get to read: messages, tools, schemas, and unknown fields, which may be documents.
+ * Fails with `context_length_exceeded` if the contents alone, with what is asked for, do not fit the model's context.
+ */
+export async function measurePrompt(
+  body: ProviderBody,
+  {
+    model,
+    completionLimit,
+    counter,
+  }: { model: SizedModel; completionLimit: number | undefined; counter: TokenCounter },
+): Promise<PromptSize> {
+  const contents: string[] = []
+  const others: string[] = []
   let fixed = body.messages.length * MESSAGE_TOKENS
-  for (const message of body.messages) fixed += collectMessage(message, texts)
-  for (const [name, value] of Object.entries(body)) {
-    if (SETTINGS.has(name)) continue
-    if (typeof value === 'string') texts.push(value)
-    else if (typeof value === 'object' && value !== null) texts.push(JSON.stringify(value))
+  for (const message of body.messages) fixed += collectMessage(message, { model, contents, others })
+  for (const [name, value] of Object.entries(body)) if (!SETTINGS.has(name)) collectValue(value, others)
+  const content = await counter.count(contents, model.contextTokens - (completionLimit ?? 1))
+  assertFitsContext(content, completionLimit, model)
+  const other = others.length === 0 ? 0 : (await counter.count(others, model.contextTokens)).tokens
+  const tokens = content.tokens + other + fixed
+  return {
+    tokens: tokens + (model.promptOverheadTokens ?? 0),
+    contentTokens: content.atLeast,
+    heldTokens: heldPromptTokens(tokens, body.messages.length, model),
   }
-  const { tokens, atLeast } = counter.count(texts)
-  return { tokens: tokens + fixed, atLeast, heldTokens: heldPromptTokens(tokens + fixed, body.messages.length) }
 }
 
 /** What a prompt of so many tokens by our count may have by the provider's. */
-export function heldPromptTokens(tokens: number, messages: number): number {
-  return Math.ceil(tokens * MARGIN) + messages * MARGIN_TOKENS_PER_MESSAGE
+export function heldPromptTokens(
+  tokens: number,
+  messages: number,
+  { promptOverheadTokens = 0 }: Pick<ModelDefinition, 'promptOverheadTokens'>,
+): number {
+  return Math.ceil(tokens * MARGIN) + messages * MARGIN_TOKENS_PER_MESSAGE + promptOverheadTokens
 }
 
-/** Fails with `context_length_exceeded` where the prompt and what is asked for surely do not fit. */
+/** Fails with `context_length_exceeded` if a prompt and what is asked for do not fit. */
 export function assertFitsContext(
-  prompt: PromptSize,
+  { tokens, atLeast }: TokenCount,
   completionTokens: number | undefined,
-  model: ModelDefinition,
+  model: Pick<ModelDefinition, 'contextTokens'>,
 ): void {
-  const completion = completionTokens ?? 1
-  if (prompt.atLeast + completion <= model.contextTokens) return
-  const asked = completionTokens === undefined ? '' : ` and ${completionTokens} tokens of completion`
+  if (atLeast + (completionTokens ?? 1) <= model.contextTokens) return
+  const count = atLeast === tokens ? `${tokens}` : `at least ${atLeast}`
+  const asked = completionTokens === undefined ? '' : `, and ${completionTokens} tokens of completion are requested`
   throw new DomainError(
     'context_length_exceeded',
-    `This model's maximum context length is ${model.contextTokens} tokens, and the messages have about ${prompt.atLeast}${asked}. Shorten the messages or lower max_tokens.`,
+    `This model's maximum context length is ${model.contextTokens} tokens, and the messages have ${count}${asked}. Shorten the messages or lower max_tokens.`,
     { field: 'messages' },
   )
 }
 
-/** Adds a message's texts to `texts`; returns the tokens of its other parts. */
-function collectMessage({ content, role: _role, ...rest }: ChatMessage, texts: string[]): number {
+interface Collection {
+  model: SizedModel
+  /** Texts of contents. */
+  contents: string[]
+  /** Texts that a model may read in another form, or not at all. */
+  others: string[]
+}
+
+/** Collects a message's texts; returns the tokens of its other parts. */
+function collectMessage(
+  { content, role: _role, ...rest }: ChatMessage,
+  { model, contents, others }: Collection,
+): number {
   let fixed = 0
-  if (typeof content === 'string') texts.push(content)
+  if (typeof content === 'string') contents.push(content)
   for (const part of Array.isArray(content) ? content : []) {
-    fixed += PART_TOKENS[part.type] ?? 0
-    if (typeof part.text === 'string') texts.push(part.text)
-    else if (PART_TOKENS[part.type] === undefined) texts.push(JSON.stringify(part))
+    const isImage = part.type === 'image_url'
+    const partTokens = (isImage ? model.imageTokens : undefined) ?? PART_TOKENS[part.type]
+    fixed += partTokens ?? 0
+    if (typeof part.text === 'string') contents.push(part.text)
+    else if (partTokens === undefined) others.push(JSON.stringify(part))
   }
-  for (const value of Object.values(rest)) {
-    if (typeof value === 'string') texts.push(value)
-    else if (typeof value === 'object' && value !== null) texts.push(JSON.stringify(value))
-  }
+  for (const value of Object.values(rest)) collectValue(value, others)
   return fixed
+}
+
+function collectValue(value: unknown, texts: string[]): void {
+  if (typeof value === 'string') texts.push(value)
+  else if (typeof value === 'object' && value !== null) texts.push(JSON.stringify(value))
 }

@@ -1,7 +1,10 @@
+import { invalidField } from '../../validation.ts'
 import type { ModelDefinition } from '../model-definition.ts'
 import type { ChatMessage } from './chat-message.ts'
 import type { ChatRequest } from './chat-request.ts'
+import { isRecord } from './completion-text.ts'
 import { withSystemPrompts } from './system-prompts.ts'
+import { toOpenAiTool, toOpenAiToolChoice } from './tool-forms.ts'
 import type { ServiceParameters } from './service-parameters.ts'
 
 /**
@@ -20,11 +23,18 @@ interface ProviderBodyOptions {
   systemPrompts: readonly string[]
 }
 
-/** What the provider gets: the caller's request without our own fields, with our system prompts and our request for usage. */
+/**
+ * What the provider gets: the caller's request without our own fields, with our system prompts and our request for usage.
+ * Fails with `invalid_request` if no message has anything in it.
+ */
 export function toProviderBody(request: ChatRequest, options: ProviderBodyOptions): ProviderBody {
   const { parameters } = options
   const prompts = parameters.includeSystemPrompt ? options.systemPrompts : []
-  const body: ProviderBody = { ...request, messages: withSystemPrompts(spoken(request.messages), prompts) }
+  const messages = spoken(request.messages)
+  if (messages.length === 0) {
+    throw invalidField('messages', 'must have a message that is not an assistant message without content')
+  }
+  const body: ProviderBody = { ...request, messages: withSystemPrompts(messages, prompts) }
   for (const field of OWN_FIELDS) leaveOut(body, field)
   leaveOut(body, parameters.field)
   applyCompletionLimit(body, options.completionLimit)
@@ -79,12 +89,11 @@ function disableThinking(body: ProviderBody, { capabilities }: ModelDefinition):
   body['chat_template_kwargs'] = { ...settings, enable_thinking: false }
 }
 
-/** `{type: "auto"}` is the string in an object's clothes; an empty list of tools is refused by some providers. */
+/** Tools in the form that providers know; an empty list of tools is rejected by some. */
 function applyToolForms(body: ProviderBody): void {
-  const { tools, tool_choice: choice } = body as { tools?: unknown; tool_choice?: unknown }
-  if (Array.isArray(tools) && tools.length === 0) leaveOut(body, 'tools')
-  if (typeof choice !== 'object' || choice === null || !('type' in choice)) return
-  if (choice.type === 'auto' || choice.type === 'none' || choice.type === 'required') body['tool_choice'] = choice.type
+  const { tools, tool_choice: choice } = body
+  if (Array.isArray(tools)) body['tools'] = tools.length === 0 ? undefined : tools.map(toOpenAiTool)
+  if (isRecord(choice)) body['tool_choice'] = toOpenAiToolChoice(choice)
 }
 
 /** A schema given directly under `json_schema` gets the envelope that providers expect. */

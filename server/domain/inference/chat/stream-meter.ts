@@ -3,7 +3,7 @@ import { completionText, isRecord } from './completion-text.ts'
 import { frameData, splitFrames } from './sse-frames.ts'
 
 /** Delivered frames are kept raw up to this size; then they are counted and let go. */
-const KEPT_BYTES_MAX = 1024 * 1024
+const KEPT_BYTES_MAX = 256 * 1024
 /** What the members that every chunk repeats take at least, beside the values of `id`, `object` and `model`. */
 const ENVELOPE_BYTES = 100
 
@@ -20,7 +20,7 @@ export class StreamMeter {
   #countedTokens = 0
   /** Upper bound of the tokens in the kept frames: a token is a byte at least. */
   #boundTokens = 0
-  #finished = false
+  #counting: Promise<void> = Promise.resolve()
 
   constructor(counter: TokenCounter) {
     this.#counter = counter
@@ -46,7 +46,11 @@ export class StreamMeter {
     // Shorter frames than the first one's members need: this provider repeats nothing.
     if (text < 0) this.#envelopeBytes = 0
     this.#boundTokens += text < 0 ? bytes.length : text
-    if (this.#keptBytes > KEPT_BYTES_MAX) this.count()
+  }
+
+  /** Whether so much is kept that it should be counted. */
+  get isFull(): boolean {
+    return this.#keptBytes > KEPT_BYTES_MAX
   }
 
   /** No fewer tokens than were delivered. */
@@ -54,28 +58,27 @@ export class StreamMeter {
     return this.#countedTokens + this.#boundTokens
   }
 
-  /** Whether a choice has come to its end; exact after `count`. */
-  get finished(): boolean {
-    return this.#finished
-  }
-
-  /** The tokens that were delivered, by our own count. */
-  count(): number {
+  /** The tokens that were delivered, by our own count. Calls that overlap count nothing twice. */
+  async count(): Promise<number> {
     const texts = new Map<unknown, string>()
     for (const frame of this.#kept.flatMap(splitFrames)) this.#collect(frame, texts)
-    for (const text of texts.values()) this.#countedTokens += this.#counter.countExactly(text)
     this.#kept = []
     this.#keptBytes = 0
     this.#boundTokens = 0
+    if (texts.size > 0) this.#counting = this.#counting.then(() => this.#countTexts([...texts.values()]))
+    await this.#counting
     return this.#countedTokens
+  }
+
+  async #countTexts(texts: readonly string[]): Promise<void> {
+    for (const text of texts) this.#countedTokens += await this.#counter.countCompletion(text)
   }
 
   /** Joins the text of each choice, since the pieces of a word are more tokens than the word. */
   #collect(frame: Buffer, texts: Map<unknown, string>): void {
     for (const choice of choicesOf(frame)) {
       if (!isRecord(choice)) continue
-      const { index, delta, finish_reason: finishReason } = choice
-      if (finishReason !== undefined && finishReason !== null) this.#finished = true
+      const { index, delta } = choice
       const text = completionText(delta)
       if (text !== '') texts.set(index, (texts.get(index) ?? '') + text)
     }

@@ -1,11 +1,11 @@
 import { isRecord } from './completion-text.ts'
+import { isFinished, splitFinish } from './finish-frames.ts'
+import { type MemberRewrite, removeFingerprint, renameModel } from './member-rewrite.ts'
 import { NotablePlaces, DONE_MARK } from './notable-places.ts'
 import { countFrames, firstFrameEnd, FrameBuffer, frameData, lastFrameEnd } from './sse-frames.ts'
 import type { ThinkingChunkFilter } from './thinking.ts'
 
 const EMPTY: Buffer = Buffer.alloc(0)
-
-const MODEL_MEMBER = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/
 
 /** What a piece of a provider's stream holds. */
 export interface StreamPiece {
@@ -25,14 +25,16 @@ interface StreamReaderDeps {
 
 /**
  * Reads a provider's event stream for as much as the platform must know: its usage, its end, its failure. Frames pass as
- * bytes; one is parsed only if it is the first, or if a key in it says that it is not ordinary.
+ * bytes; one is parsed only if it is the first, or if a key in it says that it is not ordinary. The ends of choices are
+ * kept back, since nothing may look complete before its charge is durable.
  */
 export class StreamReader {
   readonly #buffer = new FrameBuffer()
   readonly #modelId: string
   readonly #thinkingFilter: ThinkingChunkFilter | undefined
-  #foreignModel: { member: string; replacement: string } | undefined
-  #renames = true
+  readonly #rewrites: readonly MemberRewrite[]
+  readonly #finishes: Buffer[] = []
+  readonly #finishedChoices = new Set<unknown>()
   #first: Record<string, unknown> | undefined
   #usage: unknown
   #done = false
@@ -40,6 +42,7 @@ export class StreamReader {
 
   constructor({ modelId, thinkingFilter }: StreamReaderDeps) {
     this.#modelId = modelId
+    this.#rewrites = [renameModel(modelId), removeFingerprint()]
     this.#thinkingFilter = thinkingFilter
   }
 
@@ -68,6 +71,16 @@ export class StreamReader {
     return this.#first
   }
 
+  /** The frames that end choices. */
+  get finishes(): Buffer {
+    return Buffer.concat(this.#finishes)
+  }
+
+  /** Positions of the choices that have ended. */
+  get finishedChoices(): ReadonlySet<unknown> {
+    return this.#finishedChoices
+  }
+
   read(chunk: Uint8Array): StreamPiece {
     return this.#sort(this.#buffer.push(chunk))
   }
@@ -94,7 +107,7 @@ export class StreamReader {
       const end = unread > start ? unread : firstFrameEnd(text, start)
       const part = bytes.subarray(start, end)
       const partText = text.slice(start, end)
-      const shown = unread > start ? this.#renamed(part, partText) : this.#readFrame(part, partText)
+      const shown = unread > start ? this.#rewritten(part, partText) : this.#readFrame(part, partText)
       start = end
       if (shown === undefined) continue
       frames += countFrames(partText)
@@ -129,37 +142,34 @@ export class StreamReader {
     }
     const reported = usage !== undefined && usage !== null
     if (reported) this.#usage = usage
-    const hasChoices = Array.isArray(rest['choices']) && rest['choices'].length > 0
-    if (reported && !hasChoices) return undefined
-    if (!reported && this.#thinkingFilter === undefined) return this.#renamed(frame, text)
+    const choices: unknown[] = Array.isArray(rest['choices']) ? rest['choices'] : []
+    if (reported && choices.length === 0) return undefined
+    const hasEnd = choices.some(isFinished)
+    if (!reported && !hasEnd && this.#thinkingFilter === undefined) return this.#rewritten(frame, text)
     const shown = this.#thinkingFilter === undefined ? rest : this.#thinkingFilter.filter(rest)
     if (shown === undefined) return EMPTY
-    return toFrame({ ...shown, ...(typeof shown['model'] === 'string' ? { model: this.#modelId } : {}) })
+    const { said, finish } = splitFinish(shown)
+    if (finish !== undefined) this.#keepFinish(finish)
+    return said === undefined ? EMPTY : toFrame(this.#asOurs(said))
   }
 
-  /** Puts our name of the model where the provider's is; `text` is `bytes`, one character per byte. */
-  #renamed(bytes: Buffer, text: string): Buffer {
-    if (!this.#renames) return bytes
-    this.#foreignModel ??= this.#learnModel(text)
-    if (!this.#renames || this.#foreignModel === undefined) return bytes
-    const { member, replacement } = this.#foreignModel
-    return text.includes(member) ? Buffer.from(text.replaceAll(member, replacement), 'latin1') : bytes
+  #keepFinish(chunk: Record<string, unknown>): void {
+    this.#finishes.push(toFrame(this.#asOurs(chunk)))
+    for (const { index = 0 } of chunk['choices'] as { index?: unknown }[]) this.#finishedChoices.add(index)
   }
 
-  /** The provider's `"model":"…"` byte for byte, as its first chunk spells it. */
-  #learnModel(text: string): { member: string; replacement: string } | undefined {
-    const member = MODEL_MEMBER.exec(text)?.[0]
-    if (member === undefined) return undefined
-    const name: unknown = JSON.parse(utf8(member.slice(member.indexOf(':') + 1)))
-    this.#renames = name !== this.#modelId
-    // In a replacement `$` has a meaning of its own.
-    const ours = Buffer.from(JSON.stringify(this.#modelId)).toString('latin1').replaceAll('$', '$$$$')
-    return { member, replacement: `"model":${ours}` }
+  /** A parsed chunk as clients get it. */
+  #asOurs(chunk: Record<string, unknown>): Record<string, unknown> {
+    const { system_fingerprint: _fingerprint, ...shown } = chunk
+    return typeof shown['model'] === 'string' ? { ...shown, model: this.#modelId } : shown
   }
-}
 
-function utf8(text: string): string {
-  return Buffer.from(text, 'latin1').toString('utf8')
+  /** Frames that pass unparsed; `text` is `bytes`, one character per byte. */
+  #rewritten(bytes: Buffer, text: string): Buffer {
+    let changed = text
+    for (const rewrite of this.#rewrites) changed = rewrite.apply(changed)
+    return changed === text ? bytes : Buffer.from(changed, 'latin1')
+  }
 }
 
 export function toFrame(chunk: object): Buffer {

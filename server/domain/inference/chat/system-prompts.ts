@@ -11,7 +11,7 @@ export function withSystemPrompts(messages: readonly ChatMessage[], prompts: rea
   if (first?.role !== 'system') return [{ role: 'system', content: text }, ...messages]
   const content =
     typeof first.content === 'string'
-      ? `${text}\n\n${first.content}`
+      ? [text, first.content].filter(Boolean).join('\n\n')
       : [{ type: 'text', text }, ...(first.content ?? [])]
   return [{ ...first, content }, ...rest]
 }

@@ -1,25 +1,28 @@
 import { DomainError } from '../../errors.ts'
 import type { ModelDefinition } from '../model-definition.ts'
 import type { TokenCounter } from '../token-counter.ts'
-import { estimateTokens } from '../token-estimate.ts'
 
 const INPUT_TOKENS_MAX = 8_192
-/** Exact counting of one request's doubtful texts ends here, so that no request holds up the others. */
-const COUNTED_CHARACTERS_MAX = 131_072
+/** No token is shorter than a byte, and no UTF-16 unit of text has more than three. */
+const BYTES_PER_CHARACTER_MAX = 3
 
-/** Fails with `context_length_exceeded` where a text surely has more tokens than the model reads. */
-export function assertInputsFit(inputs: readonly string[], model: ModelDefinition, counter: TokenCounter): void {
-  const { maxInputTokens } = model.constraints
-  const limit = typeof maxInputTokens === 'number' ? maxInputTokens : INPUT_TOKENS_MAX
-  let countable = COUNTED_CHARACTERS_MAX
+export function inputTokensMax({ constraints: { maxInputTokens } }: Pick<ModelDefinition, 'constraints'>): number {
+  return typeof maxInputTokens === 'number' ? maxInputTokens : INPUT_TOKENS_MAX
+}
+
+/** Fails with `context_length_exceeded` if a text has more tokens than the model reads, by an exact count. */
+export async function assertInputsFit(
+  inputs: readonly string[],
+  model: Pick<ModelDefinition, 'id' | 'constraints'>,
+  counter: TokenCounter,
+): Promise<void> {
+  const limit = inputTokensMax(model)
   for (const [position, text] of inputs.entries()) {
-    // A token is a byte at least, and the estimate is above the count of ordinary text.
-    if (text.length * 3 <= limit || estimateTokens(text) <= limit) continue
-    const exact = text.length <= countable
-    const tokens = exact ? counter.countExactly(text) : counter.count([text]).atLeast
-    if (exact) countable -= text.length
-    if (tokens <= limit) continue
-    const message = `The model ${model.id} reads at most ${limit} tokens of one text, and the text at position ${position} has ${exact ? 'about' : 'at least'} ${tokens}. Split it.`
+    if (text.length * BYTES_PER_CHARACTER_MAX <= limit || Buffer.byteLength(text) <= limit) continue
+    const { tokens, atLeast } = await counter.count([text], limit)
+    if (atLeast <= limit) continue
+    const count = atLeast === tokens ? `${tokens}` : `at least ${atLeast}`
+    const message = `The model ${model.id} reads at most ${limit} tokens of one text, and the text at position ${position} has ${count}. Split it.`
     throw new DomainError('context_length_exceeded', message, { field: 'input' })
   }
 }

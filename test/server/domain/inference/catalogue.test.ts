@@ -98,6 +98,33 @@ describe('deprecation', () => {
   })
 })
 
+describe('get', () => {
+  test.each([
+    ['llama-3.3-70b', 'llama-3.3-70b'],
+    ['default', 'llama-3.3-70b'],
+    ['gpt-4o', 'llama-3.3-70b'],
+    ['text-embedding-ada-002', 'bge-m3'],
+    ['acme-gpt-4o', 'llama-3.3-70b'],
+    ['asleep', 'asleep'],
+  ])('reads %s as %s', (name, id) => {
+    expect(createCatalogue().get(name, 'ALL').id).toBe(id)
+  })
+
+  test.each([
+    ['refused', 'ALL', { facts: { replacementModelId: 'llama-3.3-70b' } }],
+    ['none', 'ALL', { facts: undefined }],
+    ['most_intelligent', 'PRIVATE_ONLY', { facts: undefined }],
+  ] as const)('rejects %s for keys of the privacy %s', (name, privacy, expected) => {
+    expect(() => createCatalogue('2026-03-01T00:00:00Z').get(name, privacy)).toThrow(
+      expect.objectContaining({ code: 'model_not_found', ...expected }),
+    )
+  })
+
+  test('gives the automatic replacement of a retired model', () => {
+    expect(createCatalogue('2026-03-01T00:00:00Z').get('remapped', 'ALL').id).toBe('llama-3.3-70b')
+  })
+})
+
 describe('list', () => {
   test.each([
     ['embedding', ['bge-m3']],

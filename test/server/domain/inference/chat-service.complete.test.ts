@@ -100,7 +100,7 @@ describe('usage that is not believed', () => {
       'more cached than there is',
       { prompt_tokens: 10, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 11 } },
     ],
-    ['above the hold', { prompt_tokens: 10, completion_tokens: 1_000_000 }],
+    ['beyond the context', { prompt_tokens: 10, completion_tokens: 1_000_000 }],
     ['infinite', { prompt_tokens: 1e300, completion_tokens: 4 }],
   ])('%s: both sides are counted, and marked as estimated', async (_, usage) => {
     const router = scriptRouter(() => jsonAnswer(completion({ content: 'one two three' }, usage)))
@@ -120,7 +120,9 @@ describe('usage that is not believed', () => {
     }
     const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(completion(message))) })
     const { body } = await harness.complete()
-    expect(body['usage']).toMatchObject({ completion_tokens: harness.counter.countExactly('think about itget{"a":1}') })
+    expect(body['usage']).toMatchObject({
+      completion_tokens: await harness.counter.countCompletion('think about itget{"a":1}'),
+    })
   })
 
   test('a count above the hold never costs more than the hold', async () => {

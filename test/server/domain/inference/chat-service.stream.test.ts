@@ -68,6 +68,7 @@ describe('a stream that ends well', () => {
     const pieces: Buffer[] = []
     for await (const bytes of out) pieces.push(bytes)
     expect(pieces).toHaveLength(2)
+    expect(pieces[1]?.toString()).toMatch(/"finish_reason":"stop".*"cost".*\[DONE\]/s)
   })
 
   test.each([
@@ -107,7 +108,7 @@ describe('a stream that ends well', () => {
     expect(harness.end).toMatchObject({ chargedNanoUsd: WHOLE, usage: { estimated: false } })
   })
 
-  test('the end mark waits for the charge', async () => {
+  test('finish reason, usage and end mark wait for the charge', async () => {
     const harness = streamOf(answerFrames(WORDS, USAGE))
     const gate = Promise.withResolvers<void>()
     harness.metering.settleGate = gate.promise
@@ -119,9 +120,10 @@ describe('a stream that ends well', () => {
     while (harness.end?.kind !== 'settled') await new Promise(setImmediate)
     await new Promise(setImmediate)
     expect(text).toContain('three')
-    expect(text).not.toMatch(/\[DONE\]|"cost"/)
+    expect(text).not.toMatch(/\[DONE\]|"cost"|"finish_reason":"/)
     gate.resolve()
     await reading
+    expect(text).toContain('"finish_reason":"stop"')
     expect(text).toMatch(/"cost".*\n\ndata: \[DONE\]\n\n$/)
   })
 })
@@ -131,7 +133,7 @@ describe('usage that is not believed', () => {
     ['missing', undefined],
     ['negative', { prompt_tokens: -1, completion_tokens: 3 }],
     ['fractional', { prompt_tokens: 10, completion_tokens: 3.5 }],
-    ['above the hold', { prompt_tokens: 10, completion_tokens: 99_999 }],
+    ['beyond the context', { prompt_tokens: 10, completion_tokens: 99_999 }],
     ['zero although there is text', { prompt_tokens: 10, completion_tokens: 0 }],
   ])('%s: what was delivered is counted', async (_, usage) => {
     const harness = streamOf(answerFrames(WORDS, usage))
@@ -247,13 +249,33 @@ describe('the provider breaks', () => {
   })
 })
 
-test('a charge that fails ends the stream with an error in place of usage', async () => {
-  const harness = streamOf(answerFrames(WORDS, USAGE))
-  const stream = await harness.stream()
-  harness.metering.settleFailure = new DomainError('unavailable', 'The request lost its reservation')
-  const chunks = parseStream(await readText(stream))
-  expect(chunks.slice(-2)).toMatchObject([{ error: { message: 'The request lost its reservation' } }, '[DONE]'])
-  expect(chunks.some((chunk) => chunk !== '[DONE]' && chunk.cost !== undefined)).toBe(false)
+describe('a charge that fails', () => {
+  test.each([
+    ['hold_lost', new DomainError('hold_lost', 'The request lost its reservation')],
+    ['unavailable', new DomainError('unavailable', 'The charge could not be written')],
+    ['internal_error', new Error('bug')],
+  ])('ends the stream with %s in place of finish reason and usage', async (code, failure) => {
+    const harness = streamOf(answerFrames(WORDS, USAGE))
+    const stream = await harness.stream()
+    harness.metering.settleFailure = failure
+    const text = await readText(stream)
+    const chunks = parseStream(text)
+    expect(contentOf(chunks)).toBe('one two three')
+    expect(chunks.slice(-2)).toMatchObject([{ error: { code, type: 'api_error' } }, '[DONE]'])
+    expect(text).not.toMatch(/"finish_reason":"|"cost"|bug/)
+  })
+
+  test('before the first bytes is an ordinary error', async () => {
+    const harness = streamOf([chunkFrame({}, { finish: 'stop' }), DONE])
+    harness.metering.settleFailure = new DomainError('hold_lost', 'The request lost its reservation')
+    await expect(harness.stream()).rejects.toMatchObject({ code: 'hold_lost' })
+  })
+})
+
+test('a stream without content is complete by its finish reason', async () => {
+  const harness = streamOf([chunkFrame({}, { finish: 'stop' }), DONE])
+  const chunks = parseStream(await readText(await harness.stream()))
+  expect(chunks).toMatchObject([{ choices: [{ finish_reason: 'stop' }] }, { usage: {}, cost: {} }, '[DONE]'])
 })
 
 describe('a stream that outgrows its hold', () => {
@@ -324,8 +346,9 @@ describe('a provider that answers a stream request with JSON', () => {
       {
         object: 'chat.completion.chunk',
         model: 'm',
-        choices: [{ index: 0, delta: { ...message, tool_calls: [{ index: 0, id: 'c' }] }, finish_reason: 'stop' }],
+        choices: [{ index: 0, delta: { ...message, tool_calls: [{ index: 0, id: 'c' }] }, finish_reason: null }],
       },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
       { choices: [], usage: USAGE },
       '[DONE]',
     ])
@@ -344,6 +367,6 @@ test('thoughts are taken out of a stream, tags cut anywhere, and are paid for al
   const text = await readText(await harness.stream({ service_parameters: { strip_thinking_response: true } }))
   expect(contentOf(parseStream(text))).toBe('Yes <b>')
   expect(text).not.toMatch(/secret|hm/)
-  const written = harness.counter.countExactly('hm<think>secret</think>\n\nYes <b>hm')
+  const written = await harness.counter.countCompletion('hm<think>secret</think>\n\nYes <b>hm')
   expect(harness.end).toMatchObject({ chargedNanoUsd: 5n * INPUT_NANO + BigInt(written) * OUTPUT_NANO })
 })

@@ -1,10 +1,9 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TokenCounter } from '../../../../server/domain/inference/token-counter.ts'
 import { estimateTokens } from '../../../../server/domain/inference/token-estimate.ts'
 
 const counter = new TokenCounter()
-beforeAll(() => counter.load())
 
 const SAMPLES: Record<string, string> = {
   prose: 'The committee met on Tuesday, and nobody could agree about what the minutes of the last meeting had said.',
@@ -18,48 +17,81 @@ const SAMPLES: Record<string, string> = {
   base64: 'aGVsbG8gd29ybGQgdGhpcyBpcyBiYXNlNjQgZW5jb2RlZCB0ZXh0IHdpdGggbWl4ZWQgY2FzZQ==',
 }
 
+const tokensOf = async (...texts: string[]): Promise<number> => (await counter.count(texts)).tokens
+
 describe('count', () => {
-  test('counts as o200k does', () => {
-    expect(counter.count(['hello world']).tokens).toBe(2)
-    expect(counter.count(['hello world', 'hello']).tokens).toBe(3)
-    expect(counter.count([])).toEqual({ tokens: 0, atLeast: 0 })
+  test('counts as o200k does', async () => {
+    expect(await tokensOf('hello world')).toBe(2)
+    expect(await tokensOf('hello world', 'hello')).toBe(3)
+    expect(await counter.count([])).toEqual({ tokens: 0, atLeast: 0 })
   })
 
-  test('a text that comes again counts as it did, and no text counts as another', () => {
+  test('a repeated text counts as it did, and no text counts as another', async () => {
     const texts = Object.values(SAMPLES).map((sample) => `${sample} `.repeat(20))
-    const first = texts.map((text) => counter.count([text]).tokens)
-    expect(texts.map((text) => counter.count([text]).tokens)).toEqual(first)
-    expect(first).toEqual(texts.map((text) => counter.countExactly(text)))
+    const counts = texts.map((text) => countTokens(text))
+    expect(await Promise.all(texts.map((text) => tokensOf(text)))).toEqual(counts)
+    expect(await Promise.all(texts.map((text) => tokensOf(text)))).toEqual(counts)
   })
 
-  test('takes special tokens in a prompt as plain text', () => {
-    expect(counter.count(['<|endoftext|>']).tokens).toBeGreaterThan(1)
+  test('takes special tokens in a prompt as plain text', async () => {
+    expect(await tokensOf('<|endoftext|>')).toBeGreaterThan(1)
   })
 
-  test('estimates beyond 64 Ki characters, above the true count and with a safe lower bound', () => {
-    const text = (SAMPLES['prose'] ?? '').repeat(1_000)
-    const exact = counter.countExactly(text)
-    const { tokens, atLeast } = counter.count([text])
-    expect(tokens).toBeGreaterThan(exact)
-    expect(tokens).toBeLessThan(2 * exact)
-    expect(atLeast).toBeLessThan(exact)
+  test.each(['prose', 'code', 'json', 'german', 'chinese'])('long texts are counted exactly: %s', async (name) => {
+    const text = `${SAMPLES[name] ?? ''}\n`.repeat(3_000)
+    const exact = countTokens(text)
+    const { tokens, atLeast } = await counter.count([text])
+    expect(Math.abs(tokens - exact)).toBeLessThanOrEqual(2 * Math.ceil(text.length / 16_384))
+    expect(atLeast).toBeLessThanOrEqual(exact)
+    if (name === 'prose') expect([tokens, atLeast]).toEqual([exact, exact])
+  })
+
+  test.each(['a', 'é', '7', ' ', '!', '🎉', 'ab7! '])(
+    'a word of one million characters "%s" has a lower bound that no exact count is below',
+    async (piece) => {
+      const sample = piece.repeat(Math.floor(3_000 / piece.length))
+      const { atLeast } = await counter.count([sample])
+      expect(atLeast).toBeGreaterThan(0)
+      expect(atLeast).toBeLessThanOrEqual(countTokens(sample))
+      const word = piece.repeat(Math.floor(1_000_000 / piece.length))
+      const long = await counter.count([word], 5_000)
+      expect(long.atLeast).toBeGreaterThan(5_000)
+    },
+  )
+
+  test('many short texts are counted like a long one, and others get their turn meanwhile', async () => {
+    let turns = 0
+    const timer = setInterval(() => (turns += 1), 0)
+    const texts = Array.from({ length: 20_000 }, (_, index) => `message number ${index} of a long conversation`)
+    const { tokens, atLeast } = await counter.count(texts)
+    clearInterval(timer)
+    const exact = sumOf(texts)
+    expect([tokens, atLeast]).toEqual([exact, exact])
+    expect(turns).toBeGreaterThan(1)
+  })
+
+  test('hostile text is counted in another thread, while others get their turn', async () => {
+    let turns = 0
+    const timer = setInterval(() => (turns += 1), 0)
+    const hostile = Array.from({ length: 20_000 }, (_, index) =>
+      String.fromCharCode(0x4e00 + ((index * 7919) % 20_000)),
+    )
+    await counter.count([hostile.join('')])
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(1)
   })
 })
 
-describe('countExactly', () => {
-  test('cutting long runs changes the count of ordinary text not at all', () => {
-    const text = (SAMPLES['prose'] ?? '').repeat(10)
-    expect(counter.countExactly(text)).toBe(countTokens(text))
-  })
+function sumOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + countTokens(text), 0)
+}
 
-  test.each(['a', 'é', '7', ' ', '!', '🎉'])('a word of 20,000 × "%s" is counted in pieces', (character) => {
-    const word = character.repeat(20_000)
-    const piece = counter.countExactly(character.repeat(250 / character.length))
-    expect(counter.countExactly(word)).toBeLessThanOrEqual(piece * 80 * character.length + 80)
-  })
+test('a completion beyond a million characters is counted by its beginning', async () => {
+  const text = 'word '.repeat(300_000)
+  expect(Math.abs((await counter.countCompletion(text)) - 300_001)).toBeLessThan(100)
 })
 
 test.each(Object.entries(SAMPLES))('estimateTokens is not below the count of %s', (_, sample) => {
   const text = `${sample} `.repeat(20)
-  expect(estimateTokens(text)).toBeGreaterThanOrEqual(counter.countExactly(text))
+  expect(estimateTokens(text)).toBeGreaterThanOrEqual(countTokens(text))
 })

@@ -215,7 +215,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     await database.db.deleteFrom('processes').where('process_id', '=', dead.processId).execute()
     expect(await money.sweeper.sweep(30)).toBe(1)
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 1_000n, held: 0n })
-    expect(await codeOf(abandoned.settle(usageOf(900n)))).toBe('unavailable')
+    expect(await codeOf(abandoned.settle(usageOf(900n)))).toBe('hold_lost')
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 1_000n, held: 0n })
     await dead.sweeper.stop()
   })

@@ -1,3 +1,4 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, test } from 'vitest'
 import { createChatHarness } from '../../../../support/chat-harness.ts'
 import { completion, jsonAnswer, scriptRouter } from '../../../../support/provider-script.ts'
@@ -43,6 +44,20 @@ describe('accepted', () => {
     ],
     ['an unknown role', { messages: [{ role: 'critic', content: 'x' }] }],
     ['input for messages', { messages: undefined, input: [{ role: 'user', content: 'x' }] }],
+    ['a string as input', { messages: undefined, input: 'x' }],
+    ['128 choices', { n: 128 }],
+    ['an empty system text', { messages: [{ role: 'system', content: '' }] }],
+    ['an empty developer text', { messages: [{ role: 'developer', content: '' }] }],
+    ['an empty user text', { messages: [{ role: 'user', content: '' }] }],
+    [
+      'an empty assistant message beside another',
+      {
+        messages: [
+          { role: 'assistant', content: '' },
+          { role: 'user', content: '' },
+        ],
+      },
+    ],
   ])('%s', async (_, body) => {
     await expect(harness.plan(body)).resolves.toBeDefined()
   })
@@ -55,7 +70,10 @@ describe('refused with invalid_request that names the field', () => {
     [{ messages: 'hi' }, 'messages'],
     [{ messages: [{ content: 'x' }] }, 'messages.0.role'],
     [{ messages: [{ role: 'user' }] }, 'messages.0.content'],
-    [{ messages: [{ role: 'user', content: '' }] }, 'messages.0.content'],
+    [{ messages: [{ role: 'user', content: [] }] }, 'messages.0.content'],
+    [{ messages: [{ role: 'user', content: null }] }, 'messages.0.content'],
+    [{ messages: [{ role: 'assistant', content: '' }] }, 'messages'],
+    [{ messages: [{ role: 'assistant' }, { role: 'assistant', content: null, name: 'x' }] }, 'messages'],
     [user(5), 'messages.0.content'],
     [user([{ type: 'text' }]), 'messages.0.content.0.text'],
     [user([{ type: 'text', text: 'x' }, { type: 'image_url' }]), 'messages.0.content.1.image_url'],
@@ -67,7 +85,7 @@ describe('refused with invalid_request that names the field', () => {
     [{ top_p: 1.5 }, 'top_p'],
     [{ frequency_penalty: 3 }, 'frequency_penalty'],
     [{ n: 0 }, 'n'],
-    [{ n: 9 }, 'n'],
+    [{ n: 129 }, 'n'],
     [{ n: 1.5 }, 'n'],
     [{ seed: 1.5 }, 'seed'],
     [{ stop: [] }, 'stop'],
@@ -143,6 +161,29 @@ describe('the context', () => {
       field: 'messages',
       message: expect.stringContaining('maximum context length is 2000 tokens'),
     })
+  })
+
+  test.each([
+    ['of many tokens in few characters', '!@#$%^&*()_+ '.repeat(150)],
+    ['of few tokens in many characters', ' '.repeat(100_000)],
+    ['of long words', 'internationalization '.repeat(1_500)],
+  ])('a prompt %s is judged by its exact count', async (_, content) => {
+    const exact = countTokens(content)
+    const plan = harness.plan({ messages: [{ role: 'user', content }] })
+    if (exact < 2_000) await expect(plan).resolves.toBeDefined()
+    else await expect(plan).rejects.toThrow(`the messages have ${exact}.`)
+  })
+
+  test('the message names both counts', async () => {
+    const content = 'word '.repeat(1_500)
+    await expect(harness.plan({ messages: [{ role: 'user', content }], max_tokens: 600 })).rejects.toThrow(
+      `maximum context length is 2000 tokens, and the messages have ${countTokens(content)}, and 600 tokens of completion`,
+    )
+  })
+
+  test('schemas and tools, which a model may read in another form, do not count against the context', async () => {
+    const tools = [{ type: 'function', function: { name: 'f', description: 'word '.repeat(3_000) } }]
+    await expect(harness.plan({ tools })).resolves.toMatchObject({ promptTokens: expect.any(Number) })
   })
 
   test('a prompt that fits is not refused for what the model could write at most', async () => {

@@ -119,6 +119,30 @@ describe('forms that providers refuse are straightened', () => {
       { response_format: { type: 'json_schema', json_schema: schema } },
       { response_format: { type: 'json_schema', json_schema: { name: 'response', schema } } },
     ],
+    [
+      { tools: [{ type: 'function', name: 'f', description: 'd', parameters: schema, strict: true }] },
+      { tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: schema, strict: true } }] },
+    ],
+    [
+      { tools: [{ name: 'f', description: 'd', input_schema: schema, cache_control: { type: 'ephemeral' } }] },
+      {
+        tools: [
+          {
+            cache_control: { type: 'ephemeral' },
+            type: 'function',
+            function: { name: 'f', description: 'd', parameters: schema },
+          },
+        ],
+      },
+    ],
+    [{ tools: [{ type: 'custom', name: 'grammar' }] }, { tools: [{ type: 'custom', name: 'grammar' }] }],
+    [{ tool_choice: { type: 'function', name: 'f' } }, { tool_choice: { type: 'function', function: { name: 'f' } } }],
+    [{ tool_choice: { type: 'tool', name: 'f' } }, { tool_choice: { type: 'function', function: { name: 'f' } } }],
+    [{ tool_choice: { type: 'any' } }, { tool_choice: 'required' }],
+    [
+      { tool_choice: { type: 'function', function: { name: 'f' } } },
+      { tool_choice: { type: 'function', function: { name: 'f' } } },
+    ],
     [{ max_output_tokens: 9 }, { max_tokens: 9, max_output_tokens: undefined }],
   ])('%j', async (given, expected) => {
     const body = await bodyFor(given)

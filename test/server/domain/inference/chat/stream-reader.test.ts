@@ -17,7 +17,7 @@ describe('a stream cut at any byte', () => {
   const frames = answerFrames(['He said "usage"', ' and "model":"upstream-m"', ' 🎉'], USAGE)
   const whole = readAll([bytesOf(frames)]).delivered
 
-  test('delivers the same, with our model and without usage and end mark', () => {
+  test('delivers the same, with our model and without finish reason, usage and end mark', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { maxLength: 20 }), (positions) => {
         const bytes = bytesOf(frames)
@@ -28,13 +28,13 @@ describe('a stream cut at any byte', () => {
         expect([reader.usage, reader.done]).toEqual([USAGE, true])
       }),
     )
-    expect(whole).toBe(frames.slice(0, -2).join('').replaceAll('"model":"upstream-m"', '"model":"m"'))
+    expect(whole).toBe(frames.slice(0, -3).join('').replaceAll('"model":"upstream-m"', '"model":"m"'))
   })
 })
 
 describe('bytes pass untouched', () => {
   test('where the provider uses our name', () => {
-    const frames = answerFrames(['a', 'b']).slice(0, -1)
+    const frames = answerFrames(['a', 'b']).slice(0, -2)
     expect(
       readAll(
         frames.map((frame) => Buffer.from(frame)),
@@ -87,4 +87,57 @@ test('the end without a blank line counts, half a frame does not', () => {
   expect(readAll([Buffer.from(`${start}data: [DONE]\n`)]).reader.done).toBe(true)
   const { reader, delivered } = readAll([Buffer.from(`${start}data: {"choices":[{"ind`)], 'upstream-m')
   expect([reader.done, delivered]).toEqual([false, start])
+})
+
+describe('the end of a choice', () => {
+  const finishOf = (pieces: readonly string[]) => {
+    const { reader, delivered } = readAll(pieces.map((piece) => Buffer.from(piece)))
+    return { delivered, finishes: reader.finishes.toString(), ended: [...reader.finishedChoices] }
+  }
+
+  test('is kept back', () => {
+    const { delivered, finishes, ended } = finishOf([chunkFrame({ content: 'a' }), chunkFrame({}, { finish: 'stop' })])
+    expect(delivered).not.toContain('"finish_reason":"stop"')
+    expect(finishes).toContain('"finish_reason":"stop"')
+    expect(ended).toEqual([0])
+  })
+
+  test('in the chunk of the last content is kept back alone', () => {
+    const { delivered, finishes } = finishOf([chunkFrame({ content: 'a' }, { finish: 'length' })])
+    expect(delivered).toContain('"delta":{"content":"a"},"finish_reason":null')
+    expect(finishes).toContain('"delta":{},"finish_reason":"length"')
+  })
+
+  test('of one choice does not keep back the others', () => {
+    const { delivered, finishes, ended } = finishOf([
+      chunkFrame({ content: 'a' }, { index: 1, finish: 'stop' }),
+      chunkFrame({ content: 'later' }),
+    ])
+    expect(delivered).toContain('later')
+    expect(finishes).not.toContain('later')
+    expect(ended).toEqual([1])
+  })
+})
+
+test.each([
+  ['in every chunk', [chunkFrame({ content: 'a' }, { rest: { system_fingerprint: 'fp_1' } })]],
+  ['of null', [chunkFrame({ content: 'a' }, { rest: { system_fingerprint: null } })]],
+  [
+    'as the first member',
+    ['data: {"system_fingerprint": "fp_1", "model":"m","choices":[{"delta":{"content":"a"}}]}\n\n'],
+  ],
+  [
+    'from the second chunk on',
+    [chunkFrame({}), chunkFrame({ content: 'a' }, { rest: { system_fingerprint: 'fp_1' } })],
+  ],
+  ['beside usage', [chunkFrame({ content: 'a' }, { rest: { system_fingerprint: 'fp_1', usage: USAGE } })]],
+])('the fingerprint of the provider is not shown: %s', (_, frames) => {
+  const { delivered, reader } = readAll(
+    [...frames, chunkFrame({}, { finish: 'stop' })].map((frame) => Buffer.from(frame)),
+  )
+  const whole = delivered + reader.finishes.toString()
+  expect(whole).not.toContain('fingerprint')
+  for (const frame of whole.split('\n\n').filter(Boolean))
+    expect(() => JSON.parse(frame.slice(6)) as unknown).not.toThrow()
+  expect(whole).toContain('"content":"a"')
 })

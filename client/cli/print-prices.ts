@@ -1,0 +1,26 @@
+import type { CommandContext } from './command-context.ts'
+import { printTable } from './output.ts'
+
+type Prices = Readonly<Record<string, unknown>>
+
+/** Prices before and after a change; `after` is null if they go back to those of the configuration file. */
+export function printPrices(
+  streams: CommandContext['streams'],
+  { before, after }: { before: Prices; after: Prices | null },
+): void {
+  const names = new Set([...Object.keys(before), ...Object.keys(after ?? {})])
+  printTable(
+    streams,
+    [...names].map((name) => ({
+      price: name,
+      before: toText(before[name]),
+      after: after === null ? 'as configured' : toText(after[name]),
+    })),
+  )
+}
+
+function toText(price: unknown): string {
+  if (price === undefined) return '-'
+  const isAmount = typeof price === 'object' && price !== null && 'usd' in price
+  return isAmount ? String(price.usd) : JSON.stringify(price)
+}

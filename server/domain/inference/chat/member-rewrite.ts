@@ -1,0 +1,53 @@
+interface MemberRewriteOptions {
+  /** The member's name in quotes, which only a key can be: within JSON strings quotes are escaped. */
+  key: string
+  /** The whole member, as it is replaced. */
+  pattern: RegExp
+  /** What stands in its place. */
+  replace: (member: string) => string
+}
+
+/**
+ * Replaces a member that every chunk of a stream repeats, without parsing the chunks: its text is learned from the first
+ * chunk that has it. Texts have one character per byte.
+ */
+export class MemberRewrite {
+  readonly #options: MemberRewriteOptions
+  #known: { member: string; replacement: string } | undefined
+
+  constructor(options: MemberRewriteOptions) {
+    this.#options = options
+  }
+
+  apply(text: string): string {
+    if (this.#known === undefined || !text.includes(this.#known.member)) {
+      const { key, pattern, replace } = this.#options
+      const member = text.includes(key) ? pattern.exec(text)?.[0] : undefined
+      if (member === undefined) return text
+      this.#known = { member, replacement: replace(member) }
+    }
+    const { member, replacement } = this.#known
+    return member === replacement ? text : text.replaceAll(member, () => replacement)
+  }
+}
+
+const MODEL_MEMBER = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/
+/** With the comma after it, or before it if it is the last. */
+const FINGERPRINT_MEMBER =
+  /"system_fingerprint"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,|,\s*"system_fingerprint"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")/
+
+/** Our name of the model in place of the provider's. */
+export function renameModel(modelId: string): MemberRewrite {
+  const ours = `"model":${Buffer.from(JSON.stringify(modelId)).toString('latin1')}`
+  const replace = (member: string): string => (nameOf(member) === modelId ? member : ours)
+  return new MemberRewrite({ key: '"model"', pattern: MODEL_MEMBER, replace })
+}
+
+/** The public API never shows the provider's fingerprint. */
+export function removeFingerprint(): MemberRewrite {
+  return new MemberRewrite({ key: '"system_fingerprint"', pattern: FINGERPRINT_MEMBER, replace: () => '' })
+}
+
+function nameOf(member: string): unknown {
+  return JSON.parse(Buffer.from(member.slice(member.indexOf(':') + 1), 'latin1').toString('utf8'))
+}

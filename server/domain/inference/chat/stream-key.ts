@@ -1,0 +1,44 @@
+import type { KeyWatch } from '../../api-keys/key-watch.ts'
+import type { RequestContext } from '../../auth/caller.ts'
+import { DomainError } from '../../errors.ts'
+
+/** The key that pays for one stream, watched until `release`; its signal aborts the upstream if the client or the key is gone. */
+export class StreamKey {
+  readonly #upstream = new AbortController()
+  readonly #stopWatching: () => void
+  #isInactive = false
+  #listener: (() => void) | undefined
+
+  constructor(keyWatch: Pick<KeyWatch, 'watch'>, { caller, signal }: RequestContext) {
+    if (signal.aborted) this.#upstream.abort()
+    else signal.addEventListener('abort', () => this.#upstream.abort(), { once: true })
+    this.#stopWatching = keyWatch.watch(caller, () => {
+      this.#isInactive = true
+      this.#upstream.abort()
+      this.#listener?.()
+    })
+  }
+
+  get signal(): AbortSignal {
+    return this.#upstream.signal
+  }
+
+  get isInactive(): boolean {
+    return this.#isInactive
+  }
+
+  onInactive(listener: () => void): void {
+    this.#listener = listener
+  }
+
+  failure(): DomainError {
+    return new DomainError(
+      'unauthenticated',
+      'The API key was revoked or has expired, so the response ends here; what was delivered was charged',
+    )
+  }
+
+  release(): void {
+    this.#stopWatching()
+  }
+}

@@ -1,0 +1,45 @@
+const SLICE_CHARACTERS = 16_384
+/** How far before its end a slice is searched for a place where the tokenizer splits anyway. */
+const SEARCH_CHARACTERS = 1_024
+
+export interface TextSlice {
+  text: string
+  /** False if the slice may begin within a token. */
+  startsToken: boolean
+}
+
+/** Cuts a long text between two words where it can, so that the slices have as many tokens as the text. */
+export function* textSlices(text: string): Generator<TextSlice> {
+  let start = 0
+  let startsToken = true
+  while (text.length - start > SLICE_CHARACTERS) {
+    const latest = start + SLICE_CHARACTERS
+    const between = findTokenStart(text, latest)
+    const end = between ?? (isSecondHalf(text, latest) ? latest - 1 : latest)
+    yield { text: text.slice(start, end), startsToken }
+    startsToken = between !== undefined
+    start = end
+  }
+  yield { text: text.slice(start), startsToken }
+}
+
+/** A single space belongs to the word after it, and a line break to what is before it. */
+function findTokenStart(text: string, latest: number): number | undefined {
+  for (let at = latest; at > latest - SEARCH_CHARACTERS; at--) {
+    const before = text.charCodeAt(at - 1)
+    const code = text.charCodeAt(at)
+    if (before === 10 && isLetter(code)) return at
+    if (code === 32 && isLetter(before) && isLetter(text.charCodeAt(at + 1))) return at
+  }
+  return undefined
+}
+
+/** Letters of English and Chinese, which no tokenizer takes for spaces or punctuation. */
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 0x4e00 && code <= 0x9fff)
+}
+
+/** The second half of a surrogate pair stays with its first. */
+function isSecondHalf(text: string, at: number): boolean {
+  return (text.charCodeAt(at) & 0xfc00) === 0xdc00
+}
