@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { BodyReader } from '../server/domain/bodies/body-reader.ts'
 import { DomainError } from '../server/domain/errors.ts'
-import { assertParsable } from './json-structure.ts'
 import type { Route } from './route.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -13,7 +13,11 @@ export interface ReadBody {
 }
 
 /** Reads and parses what a route declares; the exact bytes stay, since idempotency compares them. */
-export async function readRequestBody(request: IncomingMessage, declared: Route['body']): Promise<ReadBody> {
+export async function readRequestBody(
+  request: IncomingMessage,
+  declared: Route['body'],
+  bodies: Pick<BodyReader, 'readJson'>,
+): Promise<ReadBody> {
   if (declared === undefined) return { raw: EMPTY, parsed: undefined }
   const raw = await readBytes(request, declared.limitBytes)
   if (declared.kind === 'raw') return { raw, parsed: undefined }
@@ -22,16 +26,7 @@ export async function readRequestBody(request: IncomingMessage, declared: Route[
   if (!JSON_TYPE.test(contentType)) {
     throw new DomainError('unsupported_media_type', "'Content-Type' must be 'application/json'")
   }
-  return { raw, parsed: parseJson(raw) }
-}
-
-function parseJson(raw: Buffer): unknown {
-  assertParsable(raw)
-  try {
-    return JSON.parse(raw.toString('utf8'))
-  } catch (error) {
-    throw new DomainError('invalid_json', 'Invalid JSON request: the body is not valid JSON', { cause: error })
-  }
+  return bodies.readJson(raw)
 }
 
 function cutOff(): DomainError {

@@ -136,7 +136,7 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
     caller = payment === undefined ? await identify(request, route.access, services) : payment.caller
     // The caller is known by now, so a refusal counts as its failure and tells its limits.
     if (caller !== null && route.access === 'admin') services.auth.requireAdmin(caller)
-    const { raw, parsed } = await readRequestBody(request, route.body)
+    const { raw, parsed } = await readRequestBody(request, route.body, services.bodies)
     exchange = begin(incoming, { caller, body: parsed, rawBody: raw, requestId, payment })
     if (caller !== null && (route.access === 'admin' || route.access === 'any_key'))
       await admitManagement(exchange, caller)

@@ -14,6 +14,7 @@ import { UsageHistoryService } from '../domain/usage/usage-history-service.ts'
 import { UsageRetention } from '../domain/usage/usage-retention.ts'
 import { UsageRepository } from '../domain/usage/usage-repository.ts'
 import { UsageService } from '../domain/usage/usage-service.ts'
+import { BodyReader } from '../domain/bodies/body-reader.ts'
 import { createAccounts } from './create-accounts.ts'
 import { createIdempotencyService } from './create-idempotency.ts'
 import { createInferenceServices } from './create-inference.ts'
@@ -37,7 +38,8 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
   const { metering } = money
   const accounts = createAccounts(config, { ...infrastructure, ...limits, ...money })
   const { providerRouter, ...inference } = createInferenceServices(config, { ...infrastructure, metering, ratePlans })
-  const rpc = createRpcService(config, { clock, log, metering, ratePlans })
+  const bodies = new BodyReader()
+  const rpc = createRpcService(config, { clock, log, ...money, ratePlans, rateLimits, bodies })
   const payments = createPayments(config, { ...infrastructure, ...money })
   const operations = createOperations(config, {
     ...infrastructure,
@@ -48,6 +50,7 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
     payments: payments.operations,
   })
   return {
+    bodies,
     limits,
     money,
     accounts,
@@ -76,6 +79,7 @@ export function toServices(config: Config, { clock, ids, log, db }: Infrastructu
     clock,
     ids,
     log,
+    bodies: parts.bodies,
     accounts: accounts.accounts,
     apiKeys: accounts.apiKeys,
     auth: accounts.auth,

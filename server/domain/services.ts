@@ -2,6 +2,7 @@ import type { AccountService } from './accounts/account-service.ts'
 import type { ApiKeyService } from './api-keys/api-key-service.ts'
 import type { AuditService } from './audit/audit-service.ts'
 import type { AuthService } from './auth/auth-service.ts'
+import type { BodyReader } from './bodies/body-reader.ts'
 import type { Clock } from './clock.ts'
 import type { IdSource } from './ids.ts'
 import type { IdempotencyService } from './idempotency/idempotency-service.ts'
@@ -53,6 +54,7 @@ export interface Services {
   openAiErrors: boolean
   clock: Clock
   ids: IdSource
+  bodies: BodyReader
   log: Log
   accounts: AccountService
   apiKeys: ApiKeyService

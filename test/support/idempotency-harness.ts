@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { proxyRpcRoute } from '../../rest-facade/rpc/proxy-rpc.ts'
 import type { Database } from '../../server/db/schema.ts'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
 import type { Clock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { BodyVault } from '../../server/domain/idempotency/body-vault.ts'
@@ -49,6 +50,9 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
   const rpc = new RpcService({
     metering: haltingMetering(money.metering, halt.pass),
     ratePlans,
+    rateLimiter: money.rateLimiter,
+    ledger: money.ledger,
+    bodies: new BodyReader(),
     networks: createNetworkTable('robinhood'),
     methods: new MethodTable(),
     nodes: router,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assertParsable } from '../../rest-facade/json-structure.ts'
+import { assertParsable } from '../../../../server/domain/bodies/json-structure.ts'
 
 const LARGE = 'x'.repeat(32 * 1024)
 const check = (json: string) => () => assertParsable(Buffer.from(json))

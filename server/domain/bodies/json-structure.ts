@@ -1,4 +1,4 @@
-import { DomainError } from '../server/domain/errors.ts'
+import { DomainError } from '../errors.ts'
 
 /** Below this size no structure takes long to parse, and checking it would only cost. */
 const CHECKED_FROM_BYTES = 32 * 1024
