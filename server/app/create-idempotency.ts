@@ -20,6 +20,7 @@ export function createIdempotencyService(config: Config, parts: IdempotencyParts
     records: new IdempotencyRepository(db),
     metering,
     rateLimiter: rateLimits,
+    limits: config.idempotency,
     vault: new BodyVault(config.secrets.keyPepper),
     clock,
     processId,

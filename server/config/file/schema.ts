@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MODEL_TYPES, ModelDefinition } from '../../domain/inference/model-definition.ts'
 import { LimitTable } from '../../domain/rate-limits/limit-table.ts'
+import { IdempotencySection } from './idempotency.ts'
 import { Provider } from './provider.ts'
 import { RpcSection } from './rpc.ts'
 import { ServiceSection } from './service.ts'
@@ -43,6 +44,7 @@ export const ConfigFile = z.strictObject({
   rpc: RpcSection,
   limits: LimitTable,
   usage: UsageSection,
+  idempotency: IdempotencySection,
   errors: ErrorsSection,
   x402: X402Section,
   staking: StakingSection,

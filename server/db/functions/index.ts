@@ -4,9 +4,11 @@ import { EXCHANGE_HOLDS } from './exchange-holds.ts'
 import { EXTEND_HOLD } from './extend-hold.ts'
 import { KEY_SPENT_NANO } from './key-spent-nano.ts'
 import { LEDGER_INSTANT } from './ledger-instant.ts'
+import { RELEASE_IDEMPOTENCY_BYTES } from './release-idempotency-bytes.ts'
+import { IDEMPOTENCY_STEPS, RESERVE_IDEMPOTENCY_BYTES } from './reserve-idempotency-bytes.ts'
 import { SETTLE_HOLDS } from './settle-holds.ts'
 
-/** The money rules that the database applies, in the order in which they are installed; `docs/money.md` explains them. */
+/** The rules of money and quotas that the database applies, in the order in which they are installed; `docs/money.md` explains them. */
 export const FUNCTIONS: readonly string[] = [
   LEDGER_INSTANT,
   KEY_SPENT_NANO,
@@ -15,4 +17,7 @@ export const FUNCTIONS: readonly string[] = [
   EXTEND_HOLD,
   SETTLE_HOLDS,
   EXCHANGE_HOLDS,
+  IDEMPOTENCY_STEPS,
+  RESERVE_IDEMPOTENCY_BYTES,
+  RELEASE_IDEMPOTENCY_BYTES,
 ]

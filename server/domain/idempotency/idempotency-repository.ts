@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { IdempotencyRecordRow } from '../../db/tables/idempotency-records-table.ts'
 import { utcDay } from '../clock.ts'
@@ -13,6 +13,8 @@ import type {
   RecordId,
   RequestKey,
   RunId,
+  StorageLimits,
+  StoringRun,
 } from './idempotency-record.ts'
 
 const NO_ANSWER = {
@@ -69,18 +71,25 @@ export class IdempotencyRepository {
     return this.#update(seen, 'answered', { process_id: processId })
   }
 
-  /** Keeps the answer; false when another process took the record over. */
-  answered(run: RunId, answer: KeptAnswer, state: 'answered' | 'done'): Promise<boolean> {
-    return this.#update(run, 'in_progress', {
+  /** Keeps the response; false when another process took the record over, or when there is no room for an inline body. */
+  answered(
+    run: StoringRun,
+    answer: KeptAnswer,
+    { state, limits }: { state: 'answered' | 'done'; limits: StorageLimits },
+  ): Promise<boolean> {
+    const columns = {
       state,
       status: answer.status,
       headers: JSON.stringify(answer.headers),
       charge: answer.price === null ? null : priceToJson(answer.price),
       ...bodyColumns(answer.body),
-    })
+    }
+    const { body } = answer
+    const condition = body.kind === 'inline' ? hasRoom(run, [body.sealed], limits) : undefined
+    return this.#update(run, 'in_progress', columns, condition)
   }
 
-  /** `body` where it grew after the answer was kept. */
+  /** `body` where it grew after the answer was kept; white space is not worth counting. */
   async finish(run: RunId, body: KeptBody | null): Promise<void> {
     await this.#update(run, 'answered', { state: 'done', ...(body === null ? {} : bodyColumns(body)) })
   }
@@ -138,13 +147,18 @@ export class IdempotencyRepository {
       .execute()
   }
 
-  /** Stores chunks that follow each other, the first at `position`. */
-  async addChunks({ accountId, key, requestId }: RunId, position: number, chunks: readonly Buffer[]): Promise<void> {
-    const common = { account_id: accountId, key, request_id: requestId }
-    await this.#db
-      .insertInto('idempotency_chunks')
-      .values(chunks.map((content, index) => ({ ...common, position: position + index, content })))
-      .execute()
+  /** Stores chunks that follow each other, the first at `position`; false, and none is stored, when there is no room. */
+  async addChunks(
+    run: StoringRun,
+    { position, chunks, limits }: { position: number; chunks: readonly Buffer[]; limits: StorageLimits },
+  ): Promise<boolean> {
+    const rows = chunks.map((content, index) => sql`(${position + index}::integer, ${content}::bytea)`)
+    const { numAffectedRows } = await sql`
+      insert into idempotency_chunks (account_id, key, request_id, position, content)
+      select ${run.accountId}, ${run.key}, ${run.requestId}, c.position, c.content
+      from (values ${sql.join(rows)}) as c (position, content)
+      where ${hasRoom(run, chunks, limits)}`.execute(this.#db)
+    return numAffectedRows === BigInt(chunks.length)
   }
 
   async readChunk({ accountId, key, requestId }: RunId, position: number): Promise<Uint8Array | undefined> {
@@ -184,6 +198,11 @@ export class IdempotencyRepository {
     return Number(numDeletedRows)
   }
 
+  /** Stops counting what expired before `at`. */
+  async releaseBytes(at: Date): Promise<void> {
+    await sql`select release_idempotency_bytes(${at})`.execute(this.#db)
+  }
+
   async #update(
     run: RunId,
     state: IdempotencyRecordRow['state'],
@@ -191,6 +210,7 @@ export class IdempotencyRepository {
       headers?: string | null
       charge?: string | null
     },
+    condition: RawBuilder<boolean> = sql<boolean>`true`,
   ): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('idempotency_records')
@@ -200,6 +220,7 @@ export class IdempotencyRepository {
       .where('request_id', '=', run.requestId)
       .where('process_id', 'is not distinct from', run.processId)
       .where('state', '=', state)
+      .where(condition)
       .executeTakeFirst()
     return numUpdatedRows === 1n
   }
@@ -212,6 +233,17 @@ export class IdempotencyRepository {
       .where('request_id', '=', requestId)
       .execute()
   }
+}
+
+/** Takes the bytes from the quota as the statement runs: as a scalar subquery it is evaluated once. */
+function hasRoom(
+  { accountId, expiresAt }: StoringRun,
+  contents: readonly Uint8Array[],
+  { maxAccountBytes, maxTotalBytes }: StorageLimits,
+): RawBuilder<boolean> {
+  const bytes = contents.reduce((sum, content) => sum + content.length, 0)
+  return sql<boolean>`(select reserve_idempotency_bytes(
+    ${accountId}::uuid, ${expiresAt}::timestamptz, ${bytes}::bigint, ${maxAccountBytes}::bigint, ${maxTotalBytes}::bigint))`
 }
 
 function claimColumns(claim: Claim) {
