@@ -1,6 +1,6 @@
 import { DomainError } from '../errors.ts'
 import { type Envelope, scanEnvelope } from '../rpc/envelope-scanner.ts'
-import { assertParsable } from './json-structure.ts'
+import { assertFewMembers, assertParsable, CHECKED_FROM_BYTES } from './json-structure.ts'
 
 /** Work on the bytes of a request body that takes longer the larger the body is; it runs here or in the body thread. */
 export const BODY_TASKS = { json: parseJson, envelope: scanEnvelope } as const
@@ -28,6 +28,12 @@ export type BodyResponse = { id: number; bytes: Uint8Array<ArrayBuffer> } & (
 /** Fails with `invalid_json`, or with `invalid_request` for a structure that would take long to parse. */
 export function parseJson(raw: Buffer): unknown {
   assertParsable(raw)
+  const parsed = parse(raw)
+  if (raw.length >= CHECKED_FROM_BYTES) assertFewMembers(parsed)
+  return parsed
+}
+
+function parse(raw: Buffer): unknown {
   try {
     return JSON.parse(raw.toString('utf8'))
   } catch (error) {

@@ -61,14 +61,14 @@ export class IdempotencyRepository {
 
   /** Begins anew in place of an execution that is over or abandoned; false when somebody was faster. */
   async takeOver(seen: IdempotencyRecord, claim: Claim): Promise<boolean> {
-    const taken = await this.#update(seen, seen.state, { ...claimColumns(claim), ...NO_ANSWER })
+    const taken = await this.#update(seen, { state: seen.state }, { ...claimColumns(claim), ...NO_ANSWER })
     if (taken) await this.#deleteChunks(seen)
     return taken
   }
 
   /** Makes an answered execution this process's work; false when somebody was faster. */
   adopt(seen: IdempotencyRecord, processId: string): Promise<boolean> {
-    return this.#update(seen, 'answered', { process_id: processId })
+    return this.#update(seen, { state: 'answered' }, { process_id: processId })
   }
 
   /** Keeps the response; false when another process took the record over, or when there is no room for an inline body. */
@@ -85,13 +85,13 @@ export class IdempotencyRepository {
       ...bodyColumns(answer.body),
     }
     const { body } = answer
-    const condition = body.kind === 'inline' ? hasRoom(run, [body.sealed], limits) : undefined
-    return this.#update(run, 'in_progress', columns, condition)
+    const condition = body.kind === 'inline' ? { condition: hasRoom(run, [body.sealed], limits) } : {}
+    return this.#update(run, { state: 'in_progress', ...condition }, columns)
   }
 
   /** `body` where it grew after the answer was kept; white space is not worth counting. */
   async finish(run: RunId, body: KeptBody | null): Promise<void> {
-    await this.#update(run, 'answered', { state: 'done', ...(body === null ? {} : bodyColumns(body)) })
+    await this.#update(run, { state: 'answered' }, { state: 'done', ...(body === null ? {} : bodyColumns(body)) })
   }
 
   /** Whether the run's usage stands: then its charge is durable. */
@@ -108,7 +108,7 @@ export class IdempotencyRepository {
 
   /** Leaves an answered execution to whoever comes next. */
   async disown(run: RunId): Promise<void> {
-    await this.#update(run, 'answered', { process_id: null })
+    await this.#update(run, { state: 'answered' }, { process_id: null })
   }
 
   /** Counts a repeat that gets the kept answer. */
@@ -205,12 +205,11 @@ export class IdempotencyRepository {
 
   async #update(
     run: RunId,
-    state: IdempotencyRecordRow['state'],
+    { state, condition = sql<boolean>`true` }: ExpectedRecord,
     columns: Partial<Omit<IdempotencyRecordRow, 'headers' | 'charge'>> & {
       headers?: string | null
       charge?: string | null
     },
-    condition: RawBuilder<boolean> = sql<boolean>`true`,
   ): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('idempotency_records')
@@ -233,6 +232,12 @@ export class IdempotencyRepository {
       .where('request_id', '=', requestId)
       .execute()
   }
+}
+
+/** What must still hold of a record for a change to apply. */
+interface ExpectedRecord {
+  state: IdempotencyRecordRow['state']
+  condition?: RawBuilder<boolean>
 }
 
 /** Takes the bytes from the quota as the statement runs: as a scalar subquery it is evaluated once. */
