@@ -7,6 +7,7 @@ import { runAnalytics } from './scenarios/analytics.ts'
 import { runChat, runStream } from './scenarios/chat.ts'
 import { runDashboard } from './scenarios/dashboard.ts'
 import { runHostile } from './scenarios/hostile.ts'
+import { runHostileBodies } from './scenarios/hostile-bodies.ts'
 import { runLatency } from './scenarios/latency.ts'
 import { runLimiter } from './scenarios/limiter.ts'
 import { runMoney } from './scenarios/money.ts'
@@ -30,6 +31,7 @@ const SCENARIOS: Record<string, (options: ScenarioOptions) => Promise<Report>> =
   analytics: runAnalytics,
   dashboard: runDashboard,
   hostile: runHostile,
+  'hostile-bodies': runHostileBodies,
 }
 const NEEDING_PEERS = new Set(['chat', 'stream'])
 const TIME_LIMIT_SECONDS = 900

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { BodyReader } from '../server/domain/bodies/body-reader.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import { bodyTooLarge, decodeBody } from './content-decoding.ts'
-import { assertParsable } from './json-structure.ts'
 import type { Route } from './route.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -14,7 +14,11 @@ export interface ReadBody {
 }
 
 /** Reads, decompresses and parses the body that a route declares; its bytes are kept for idempotency to compare. */
-export async function readRequestBody(request: IncomingMessage, declared: Route['body']): Promise<ReadBody> {
+export async function readRequestBody(
+  request: IncomingMessage,
+  declared: Route['body'],
+  bodies: Pick<BodyReader, 'readJson'>,
+): Promise<ReadBody> {
   if (declared === undefined) return { raw: EMPTY, parsed: undefined }
   const received = await readBytes(request, declared.limitBytes)
   const raw = await decodeBody(received, request.headers['content-encoding'], declared.limitBytes)
@@ -24,16 +28,7 @@ export async function readRequestBody(request: IncomingMessage, declared: Route[
   if (!JSON_TYPE.test(contentType)) {
     throw new DomainError('unsupported_media_type', "'Content-Type' must be 'application/json'")
   }
-  return { raw, parsed: parseJson(raw) }
-}
-
-function parseJson(raw: Buffer): unknown {
-  assertParsable(raw)
-  try {
-    return JSON.parse(raw.toString('utf8'))
-  } catch (error) {
-    throw new DomainError('invalid_json', 'Invalid JSON request: the body is not valid JSON', { cause: error })
-  }
+  return bodies.readJson(raw)
 }
 
 function cutOff(): DomainError {

@@ -78,6 +78,7 @@ function responseHeaders(serviceName: string): string[] {
     'Allow',
     'Retry-After',
     'Idempotent-Replayed',
+    'Idempotent-Stored',
     'X-Request-ID',
     'x-retry-count',
     'x-ratelimit-limit-requests',

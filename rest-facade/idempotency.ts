@@ -5,7 +5,7 @@ import type { MeteredRequest } from '../server/domain/metering/metered-request.t
 import type { Exchange } from './exchange.ts'
 import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
 import { endBody } from './response-body.ts'
-import { writeChunks } from './write-chunks.ts'
+import { NOT_STORED_HEADER, writeChunks } from './write-chunks.ts'
 
 /**
  * Answers a repeat of an earlier request from what was kept of it; otherwise has the request handled, with its answer held
@@ -37,6 +37,7 @@ async function serveUnderKey(exchange: Exchange, key: string, handle: () => Prom
     await run.abandon()
     throw error
   }
+  if (!run.isStored) exchange.setHeader(NOT_STORED_HEADER, 'false')
   exchange.sendHeld()
   await run.finish()
 }

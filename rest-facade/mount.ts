@@ -140,7 +140,7 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
     // The caller is known by now, so a refusal counts as its failure and tells its limits.
     if (caller?.kind === 'key') services.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
     if (caller !== null && route.access === 'admin') services.auth.requireAdmin(caller)
-    const { raw, parsed } = await readRequestBody(request, route.body)
+    const { raw, parsed } = await readRequestBody(request, route.body, services.bodies)
     exchange = begin(incoming, { caller, body: parsed, rawBody: raw, requestId, payment })
     if (caller !== null && (route.access === 'admin' || route.access === 'any_key'))
       await admitManagement(exchange, caller)

@@ -2,19 +2,33 @@ import type { Writable } from 'node:stream'
 import type { Exchange } from './exchange.ts'
 import { endBody, openBody } from './response-body.ts'
 
+/** `false` on a response under an idempotency key that no repeat can get; as a trailer if it turned out only on the way. */
+export const NOT_STORED_HEADER = 'Idempotent-Stored'
+
 /** Sends chunks as they come, no faster than the client reads, and leaves the iteration when the client is gone. */
 export async function writeChunks(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const { response, run } = exchange
   let body: Writable | undefined
   for await (const chunk of chunks) {
     if (!response.destroyed) {
-      body ??= openBody(exchange)
+      body ??= openStored(exchange)
       if (!body.write(chunk)) await drained(body)
     } else if (run === null) break
     // Under an idempotency key the rest is read all the same, for whoever repeats the request.
   }
   if (body === undefined) endEmpty(exchange)
-  else if (!body.destroyed) body.end()
+  else if (!body.destroyed) {
+    if (run?.isStored === false && exchange.hasHeader('Trailer')) response.addTrailers({ [NOT_STORED_HEADER]: 'false' })
+    body.end()
+  }
+}
+
+function openStored(exchange: Exchange): Writable {
+  const { request, run } = exchange
+  if (run?.isStored === false) exchange.setHeader(NOT_STORED_HEADER, 'false')
+  // Only a chunked body has trailers.
+  else if (run !== null && request.httpVersion === '1.1') exchange.setHeader('Trailer', NOT_STORED_HEADER)
+  return openBody(exchange)
 }
 
 function endEmpty(exchange: Exchange): void {

@@ -29,7 +29,7 @@ export const BENCH_NETWORK = 'ethereum-mainnet'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** As `npm start` has them: a young generation that fits the processor's cache, and sources as the last start left them. */
 export const NODE_FLAGS = ['--max-semi-space-size=8', '--import', join(ROOT, 'server/app/compile-cache.mjs')]
-const OPERATOR_TOKEN = 'bench-operator-token-0123456789'
+export const OPERATOR_TOKEN = 'bench-operator-token-0123456789'
 const UNREACHED = 1_000_000_000
 
 /** Sluice with everything on: PostgreSQL, Redis, rate windows, ledger, usage. Only its limits are out of reach. */

@@ -7,6 +7,13 @@ const streams = {
   stderr: (text: string) => void process.stderr.write(text),
 }
 
+// A reader such as `head` may have enough before everything is written; the command still ends with its own code.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
 try {
   process.exitCode = await runCli(process.argv.slice(2), readEnv(), streams)
 } catch (error) {

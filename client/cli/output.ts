@@ -1,7 +1,17 @@
+import { toPrintable, toPrintableLines } from './printable.ts'
+
 /** Where a command writes: data to `stdout`, messages to `stderr`. */
 export interface Streams {
   stdout: (text: string) => void
   stderr: (text: string) => void
+}
+
+/** Escapes whatever passes, as text comes from callers, upstreams and servers. */
+export function printableStreams({ stdout, stderr }: Streams): Streams {
+  return {
+    stdout: (text) => stdout(toPrintableLines(text)),
+    stderr: (text) => stderr(toPrintableLines(text)),
+  }
 }
 
 export type Row = Record<string, string>
@@ -20,7 +30,7 @@ export function printTable({ stdout, stderr }: Streams, rows: readonly Row[]): v
   const columns = Object.keys(first)
   const lines = [
     columns.map((column) => column.toUpperCase()),
-    ...rows.map((row) => columns.map((column) => row[column] ?? '')),
+    ...rows.map((row) => columns.map((column) => toPrintable(row[column] ?? ''))),
   ]
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => (line[index] ?? '').length)))
   for (const line of lines) {
@@ -36,5 +46,5 @@ export function printTable({ stdout, stderr }: Streams, rows: readonly Row[]): v
 /** One `name  value` line per field. */
 export function printFields({ stdout }: Streams, fields: Row): void {
   const width = Math.max(...Object.keys(fields).map((name) => name.length))
-  for (const [name, value] of Object.entries(fields)) stdout(`${name.padEnd(width)}  ${value}\n`)
+  for (const [name, value] of Object.entries(fields)) stdout(`${name.padEnd(width)}  ${toPrintable(value)}\n`)
 }

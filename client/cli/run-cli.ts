@@ -11,14 +11,15 @@ import { addLimitCommands } from './limit-commands.ts'
 import { addModelCommands } from './model-commands.ts'
 import { addPaymentCommands } from './payment-commands.ts'
 import { createOperatorClient } from './operator-client.ts'
-import type { Streams } from './output.ts'
+import { printableStreams, type Streams } from './output.ts'
 import { addStatusCommand } from './status-command.ts'
 import { addVerifyCommand } from './verify-command.ts'
 
 export type CliEnv = Pick<Env, 'serverUrl' | 'operatorToken' | 'dataDir'>
 
 /** Runs one command line. Data goes to stdout, messages to stderr. Exit codes are those of `EXIT`. */
-export async function runCli(args: readonly string[], env: CliEnv, streams: Streams): Promise<ExitCode> {
+export async function runCli(args: readonly string[], env: CliEnv, output: Streams): Promise<ExitCode> {
+  const streams = printableStreams(output)
   const program = createProgram({ connect: () => connect(env), streams })
   try {
     await program.parseAsync(args, { from: 'user' })

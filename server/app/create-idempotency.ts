@@ -20,6 +20,7 @@ export function createIdempotencyService(config: Config, parts: IdempotencyParts
     records: new IdempotencyRepository(db, jobs),
     metering,
     rateLimiter: rateLimits,
+    limits: config.idempotency,
     vault: new BodyVault(config.secrets.keyPepper),
     clock,
     processId,

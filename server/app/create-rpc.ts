@@ -1,7 +1,10 @@
 import type { Config } from '../config/config.ts'
+import type { BodyReader } from '../domain/bodies/body-reader.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { LedgerService } from '../domain/ledger/ledger-service.ts'
 import type { Log } from '../domain/log.ts'
 import type { Metering } from '../domain/metering/metered-request.ts'
+import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
 import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { MethodTable } from '../domain/rpc/method-table.ts'
 import { createNetworkTable } from '../domain/rpc/networks.ts'
@@ -21,10 +24,14 @@ export interface RpcParts {
   log: Log
   metering: Metering
   ratePlans: RatePlans
+  rateLimits: RateLimiter
+  ledger: LedgerService
+  bodies: BodyReader
 }
 
 /** The proxy over the configured nodes, with public ones for the networks that have none. A network without node is not served. */
-export function createRpcService(config: Config, { clock, log, metering, ratePlans }: RpcParts) {
+export function createRpcService(config: Config, parts: RpcParts) {
+  const { clock, log, metering, ratePlans, rateLimits, ledger, bodies } = parts
   const { rpc } = config
   const nodes = createRpcNodes({ ...(rpc.publicNodes ? listPublicNodes(rpc.extraFamily) : {}), ...rpc.networks })
   const networks = new Map([...createNetworkTable(rpc.extraFamily)].filter(([slug]) => nodes.has(slug)))
@@ -33,6 +40,9 @@ export function createRpcService(config: Config, { clock, log, metering, ratePla
   const service = new RpcService({
     metering,
     ratePlans,
+    rateLimiter: rateLimits,
+    ledger,
+    bodies,
     networks,
     methods: new MethodTable({ optionalMethods: rpc.optionalMethods }),
     nodes: router,

@@ -17,6 +17,7 @@ import { UsageHistoryService } from '../domain/usage/usage-history-service.ts'
 import { UsageRetention } from '../domain/usage/usage-retention.ts'
 import { UsageRepository } from '../domain/usage/usage-repository.ts'
 import { UsageService } from '../domain/usage/usage-service.ts'
+import { BodyReader } from '../domain/bodies/body-reader.ts'
 import { createAccounts } from './create-accounts.ts'
 import { createIdempotencyService } from './create-idempotency.ts'
 import { createInferenceServices } from './create-inference.ts'
@@ -45,7 +46,8 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
     metering,
     ratePlans,
   })
-  const rpc = createRpcService(config, { clock, log, metering, ratePlans })
+  const bodies = new BodyReader()
+  const rpc = createRpcService(config, { clock, log, ...money, ratePlans, rateLimits, bodies })
   const payments = createPayments(config, { ...infrastructure, ...money })
   const operations = createOperations(config, {
     ...infrastructure,
@@ -56,6 +58,7 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
     payments: payments.operations,
   })
   return {
+    bodies,
     limits,
     processWatch: new ProcessWatch({
       processes: new ProcessRepository(db),
@@ -92,6 +95,7 @@ export function toServices(config: Config, { clock, ids, log, db, reports }: Inf
     clock,
     ids,
     log,
+    bodies: parts.bodies,
     accounts: accounts.accounts,
     apiKeys: accounts.apiKeys,
     auth: accounts.auth,

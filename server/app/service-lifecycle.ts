@@ -49,7 +49,7 @@ function maintenanceTasks(
 
 /** Waits for settlements in flight, then gives everything back. */
 export async function stopServices(parts: Parts, { log }: Surroundings): Promise<void> {
-  const { accounts, limits, money, operations, payments, requests, rpc, wallets } = parts
+  const { accounts, bodies, limits, money, operations, payments, requests, rpc, wallets } = parts
   await withDeadline(Promise.all([money.metering.drained(), payments.drained()]), SETTLE_DEADLINE_MS).catch(
     (error: unknown) =>
       log.warn('not everything could be settled; what is left is released or finished later', { error }),
@@ -63,5 +63,11 @@ export async function stopServices(parts: Parts, { log }: Surroundings): Promise
   accounts.credentialRecheck.close()
   accounts.keyWatch.close()
   wallets.accounts.close()
-  await Promise.all([accounts.events.close(), limits.stop(), operations.catalogueChanges.close(), rpc.close()])
+  await Promise.all([
+    accounts.events.close(),
+    limits.stop(),
+    operations.catalogueChanges.close(),
+    rpc.close(),
+    bodies.close(),
+  ])
 }

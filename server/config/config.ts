@@ -95,6 +95,7 @@ function createConfig(file: ConfigFile, { env, secrets }: ConfigParts): Config {
     rpc: file.rpc,
     limits: file.limits,
     usage: file.usage,
+    idempotency: file.idempotency,
     errors: file.errors,
     x402: file.x402,
     staking: file.staking,

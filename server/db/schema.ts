@@ -5,6 +5,11 @@ import type { CatalogueChangesTable } from './tables/catalogue-changes-table.ts'
 import type { HoldsTable } from './tables/holds-table.ts'
 import type { IdempotencyChunksTable } from './tables/idempotency-chunks-table.ts'
 import type { IdempotencyRecordsTable } from './tables/idempotency-records-table.ts'
+import type {
+  IdempotencyStorageTable,
+  IdempotencyTotalTable,
+  IdempotencyWrittenTable,
+} from './tables/idempotency-storage-table.ts'
 import type { KeySpendTable } from './tables/key-spend-table.ts'
 import type { LedgerTransfersTable } from './tables/ledger-transfers-table.ts'
 import type { PaymentFeesTable } from './tables/payment-fees-table.ts'
@@ -33,6 +38,9 @@ export interface Database {
   holds: HoldsTable
   idempotency_chunks: IdempotencyChunksTable
   idempotency_records: IdempotencyRecordsTable
+  idempotency_storage: IdempotencyStorageTable
+  idempotency_total: IdempotencyTotalTable
+  idempotency_written: IdempotencyWrittenTable
   key_spend: KeySpendTable
   ledger_transfers: LedgerTransfersTable
   payment_fees: PaymentFeesTable

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { plainText } from './text-inputs.ts'
+import { nameText } from './text-inputs.ts'
 
 const VALUES_MAX = 100
 const NAME_CHARACTERS_MAX = 256
 
 /** A name that the database can be asked for. */
-export const FilterName = plainText(NAME_CHARACTERS_MAX).min(1)
+export const FilterName = nameText(NAME_CHARACTERS_MAX)
 
 /** One of several values, any of which matches; absent is everything. */
 export const anyOf = <Item extends z.ZodType>(item: Item) =>

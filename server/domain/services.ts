@@ -2,6 +2,7 @@ import type { AccountService } from './accounts/account-service.ts'
 import type { ApiKeyService } from './api-keys/api-key-service.ts'
 import type { AuditService } from './audit/audit-service.ts'
 import type { AuthService } from './auth/auth-service.ts'
+import type { BodyReader } from './bodies/body-reader.ts'
 import type { CredentialRecheck } from './auth/credential-recheck.ts'
 import type { ClientAddresses } from './client-addresses.ts'
 import type { Clock } from './clock.ts'
@@ -56,6 +57,7 @@ export interface Services {
   clientAddresses: ClientAddresses
   clock: Clock
   ids: IdSource
+  bodies: BodyReader
   log: Log
   accounts: AccountService
   apiKeys: ApiKeyService

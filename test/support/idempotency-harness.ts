@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { proxyRpcRoute } from '../../rest-facade/rpc/proxy-rpc.ts'
+import { IdempotencySection } from '../../server/config/file/idempotency.ts'
 import type { Database } from '../../server/db/schema.ts'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
 import type { Clock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { BodyVault } from '../../server/domain/idempotency/body-vault.ts'
@@ -10,6 +12,7 @@ import { IdempotencyService } from '../../server/domain/idempotency/idempotency-
 import type { Metering } from '../../server/domain/metering/metered-request.ts'
 import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
 import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
+import type { StorageLimits } from '../../server/domain/idempotency/idempotency-record.ts'
 import { MethodTable } from '../../server/domain/rpc/method-table.ts'
 import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
 import { NodeRouter } from '../../server/domain/rpc/node-router.ts'
@@ -34,12 +37,12 @@ export interface ProcessOptions {
   /** The first such write fails as when the database is away; that of a claim or an answer only after it was done. */
   failOnce?: 'insert' | 'answered' | 'finish' | 'remove'
   waitMsMax?: number
-  keptBytesMax?: number
+  limits?: Partial<StorageLimits>
 }
 
 /** One server process with the JSON-RPC route, idempotency and the money path on a shared database. */
 export async function startIdempotentProcess(caller: KeyCaller, options: ProcessOptions) {
-  const { db, clock, nodeUrl, waitMsMax = 10_000, keptBytesMax } = options
+  const { db, clock, nodeUrl, waitMsMax = 10_000, limits } = options
   const money = createMoneyHarness(db, clock)
   const log = createRecordingLog()
   const halt = createHalt(options.stopAfter)
@@ -49,6 +52,9 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
   const rpc = new RpcService({
     metering: haltingMetering(money.metering, halt.pass),
     ratePlans,
+    rateLimiter: money.rateLimiter,
+    ledger: money.ledger,
+    bodies: new BodyReader(),
     networks: createNetworkTable('robinhood'),
     methods: new MethodTable(),
     nodes: router,
@@ -65,11 +71,12 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
     processId: money.processId,
     wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
     waitMsMax,
-    ...(keptBytesMax === undefined ? {} : { keptBytesMax }),
+    limits: { ...IdempotencySection.parse(undefined), ...limits },
     log,
   })
   const services = { rpc, idempotency, ledger: money.ledger, ratePlans, ids: createIdSource(clock), clock, log }
   const rest = await startRestHarness([proxyRpcRoute], { caller, ...services })
+  const url = `${rest.baseUrl}/crypto/rpc/ethereum-mainnet`
   await money.holds.heartbeat(money.processId)
   // It lives until it is said to have died, however slow the test is.
   const heartbeat_at = sql<Date>`now() + interval '1 hour'`
@@ -80,8 +87,9 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
     log,
     reached: halt.reached,
     resume: halt.resume,
+    url,
     post: (key: string, body: string): Promise<Response> =>
-      fetch(`${rest.baseUrl}/crypto/rpc/ethereum-mainnet`, {
+      fetch(url, {
         method: 'POST',
         body,
         headers: { authorization: 'Bearer key', 'idempotency-key': key },

@@ -3,6 +3,7 @@ import express from 'express'
 import { mountRestFacade } from '../../rest-facade/mount.ts'
 import type { Route } from '../../rest-facade/route.ts'
 import type { Caller } from '../../server/domain/auth/caller.ts'
+import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
 import { ClientAddresses } from '../../server/domain/client-addresses.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { PaymentOptions } from '../../server/domain/payments/payment-options.ts'
@@ -29,6 +30,7 @@ export async function startRestHarness(
     clientAddresses: new ClientAddresses([]),
     clock,
     ids: createIdSource(clock),
+    bodies: new BodyReader(),
     log: silent,
     abuseGuard: { assertNotBlocked: () => undefined, recordFailure: () => undefined, blameAddress: () => undefined },
     auth: { authenticateKey: async () => caller },

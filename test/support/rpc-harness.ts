@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../server/domain/auth/caller.ts'
+import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { MethodTable } from '../../server/domain/rpc/method-table.ts'
 import { createNetworkTable } from '../../server/domain/rpc/networks.ts'
@@ -7,7 +8,9 @@ import type { RpcNode } from '../../server/domain/rpc/rpc-node.ts'
 import { NodeSender, type SingleSender } from '../../server/domain/rpc/single-sender.ts'
 import { type RpcResponse, RpcService } from '../../server/domain/rpc/rpc-service.ts'
 import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
+import { RateLimitService } from '../../server/domain/rate-limits/rate-limit-service.ts'
 import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
+import { MemoryWindowStore } from '../../server/store/memory/memory-window-store.ts'
 import { createCircuitBreaker } from '../../server/upstream/inference/circuit-breaker.ts'
 import { createRpcNodes, type NetworkNodes } from '../../server/upstream/rpc/rpc-node-client.ts'
 import { keyCaller } from './callers.ts'
@@ -39,6 +42,9 @@ export function createRpcHarness(
   const service = new RpcService({
     metering,
     ratePlans: new RatePlans(LimitTable.parse({})),
+    rateLimiter: new RateLimitService({ store: new MemoryWindowStore(), clock, refusals: { record: () => undefined } }),
+    ledger: { balances: async () => [{ currency: 'usd', balanceNanoUsd: metering.balanceNanoUsd, heldNanoUsd: 0n }] },
+    bodies: new BodyReader(),
     networks: createNetworkTable('robinhood'),
     methods: new MethodTable(),
     nodes: router,

@@ -1,35 +1,56 @@
-import { isMap, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
+import { isMap, isSeq, LineCounter, parseDocument, type Document, type YAMLError } from 'yaml'
 import type { InterpolationSource } from '../env.ts'
 import { type FileProblem, formatPath } from '../problem.ts'
 import { findReferenceProblems, findStakingProblems } from './cross-checks.ts'
 import { interpolate } from './interpolate.ts'
 import { findRpcProblems } from './rpc-checks.ts'
 import { ConfigFile } from './schema.ts'
+import { findYamlProblems, type TextProblem } from './yaml-checks.ts'
+
+/** Far above any catalogue: a thousand models take half of it. */
+const FILE_CHARACTERS_MAX = 2 * 1024 * 1024
+/** Each needs a look through the document for its line. */
+const REPORTED_MAX = 100
 
 export type ParsedFile = { kind: 'valid'; file: ConfigFile } | { kind: 'invalid'; problems: string[] }
 
 /** Reads the text of a configuration file; everything wrong with it comes back at once, each with its line. */
 export function parseConfigFile(text: string, source: InterpolationSource): ParsedFile {
+  if (text.length > FILE_CHARACTERS_MAX) {
+    const message = `the file has ${text.length} characters, more than the ${FILE_CHARACTERS_MAX} that are read`
+    return { kind: 'invalid', problems: [message] }
+  }
   const lines = new LineCounter()
-  const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  if (yaml.errors.length > 0) {
-    return {
-      kind: 'invalid',
-      problems: yaml.errors.map((error) => `line ${lines.linePos(error.pos[0]).line}: ${error.message}`),
-    }
+  const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
+  const unreadable = [...yaml.errors.map(toTextProblem), ...(yaml.errors.length > 0 ? [] : findYamlProblems(yaml))]
+  if (unreadable.length > 0) {
+    const problems = unreadable.map(({ offset, message }) => `line ${lines.linePos(offset).line}: ${message}`)
+    return { kind: 'invalid', problems: shortList(problems, (problem) => problem) }
   }
   const { document, problems: unset } = interpolate(yaml.toJS() ?? {}, source)
   const parsed = ConfigFile.safeParse(document)
   const faults = parsed.success ? [] : toProblems(parsed.error.issues)
+  const unsetPaths = new Set(unset.map(({ path }) => formatPath(path)))
   const problems = [
     ...unset,
-    ...faults.filter((fault) => !unset.some(({ path }) => formatPath(path) === formatPath(fault.path))),
+    ...faults.filter(({ path }) => !unsetPaths.has(formatPath(path))),
     ...findReferenceProblems(document),
     ...findRpcProblems(document),
     ...findStakingProblems(document),
   ]
   if (parsed.success && problems.length === 0) return { kind: 'valid', file: parsed.data }
-  return { kind: 'invalid', problems: problems.map((problem) => describe(problem, yaml, lines)) }
+  return { kind: 'invalid', problems: shortList(problems, (problem) => describe(problem, yaml, lines)) }
+}
+
+/** The parser reports a document that is nested too deeply as the overflow of its own stack. */
+function toTextProblem({ pos, message }: YAMLError): TextProblem {
+  return { offset: pos[0], message: message.includes('call stack') ? 'the document is nested too deeply' : message }
+}
+
+function shortList<Problem>(problems: readonly Problem[], toText: (problem: Problem) => string): string[] {
+  const texts = problems.slice(0, REPORTED_MAX).map(toText)
+  const rest = problems.length - texts.length
+  return rest > 0 ? [...texts, `and ${rest} more`] : texts
 }
 
 interface Issue {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { nameText } from '../../domain/text-inputs.ts'
 import { HttpUrl } from './http-url.ts'
 
-const id = z.string().min(1).max(100).describe('Name that the models refer to')
+const id = nameText(100).describe('Name that the models refer to')
 
 /** A server that speaks the OpenAI API. */
 const OpenAiProvider = z.strictObject({

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { HttpUrl } from './http-url.ts'
 
+/** A thousand dollars: a batch of 100 of the dearest calls still fits into 64-bit nano-USD 700 times. */
+const PRICE_PER_CREDIT_NANO_MAX = 1_000_000_000_000
+
 /** A JSON-RPC node of one network. */
 const RpcUpstream = z.strictObject({
   url: HttpUrl,
@@ -42,7 +45,7 @@ export const RpcSection = z
       .default(false)
       .describe('Identical reads that are under way at the same time share one call to a node; each pays'),
     cacheImmutable: ImmutableCache.optional(),
-    pricePerCreditNanoUsd: z.int().min(0).default(625),
+    pricePerCreditNanoUsd: z.int().min(0).max(PRICE_PER_CREDIT_NANO_MAX).default(625),
     extraFamily: z
       .string()
       .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, { error: 'must be lower-case words joined by hyphens' })

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { MODEL_TYPES, ModelDefinition } from '../../domain/inference/model-definition.ts'
+import { nameText, proseText } from '../../domain/text-inputs.ts'
 import { LimitTable } from '../../domain/rate-limits/limit-table.ts'
 import { HttpSection } from './http.ts'
+import { IdempotencySection } from './idempotency.ts'
 import { Provider } from './provider.ts'
 import { RpcSection } from './rpc.ts'
 import { ServiceSection } from './service.ts'
@@ -12,11 +14,11 @@ import { X402Section } from './x402.ts'
 /** A published character of the operator: a system prompt that a caller picks by its slug. */
 const Character = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and hyphens' }),
-  name: z.string().min(1),
-  description: z.string().nullable().default(null),
+  name: nameText(200),
+  description: proseText(10_000).nullable().default(null),
   systemPrompt: z.string().min(1),
   modelId: z.string().min(1).optional(),
-  tags: z.array(z.string()).default([]),
+  tags: z.array(nameText(100)).default([]),
   adult: z.boolean().default(false),
   webEnabled: z.boolean().default(false),
 })
@@ -39,12 +41,13 @@ export const ConfigFile = z.strictObject({
     .default([])
     .describe('The catalogue: what is sold, by whom it is served, what it costs'),
   compatibility: z
-    .partialRecord(z.enum(MODEL_TYPES), z.record(z.string(), z.string()))
+    .partialRecord(z.enum(MODEL_TYPES), z.record(nameText(500), z.string()))
     .default({})
     .describe('Per model type: names that other services use, and the model each stands for'),
   rpc: RpcSection,
   limits: LimitTable,
   usage: UsageSection,
+  idempotency: IdempotencySection,
   errors: ErrorsSection,
   x402: X402Section,
   staking: StakingSection,

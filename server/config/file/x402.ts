@@ -97,7 +97,12 @@ export const X402Section = z
   .strictObject({
     base: Base.optional(),
     solana: Solana.optional(),
-    minimumBalanceUsd: z.number().min(0).default(0.1).describe('A wallet below this balance is asked to top up'),
+    minimumBalanceUsd: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .default(0.1)
+      .describe('A wallet below this balance is asked to top up'),
     sessionSeconds: z
       .int()
       .min(60)

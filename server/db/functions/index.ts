@@ -8,18 +8,20 @@ import { EXPIRE_DIEM_REST } from './expire-diem-rest.ts'
 import { EXTEND_HOLD } from './extend-hold.ts'
 import { GRANT_DIEM_RISE } from './grant-diem-rise.ts'
 import { GRANT_USD } from './grant-usd.ts'
+import { IDEMPOTENCY_STEPS, RESERVE_IDEMPOTENCY_BYTES } from './reserve-idempotency-bytes.ts'
 import { KEY_SPENT_NANO } from './key-spent-nano.ts'
 import { LEDGER_INSTANT } from './ledger-instant.ts'
 import { LINK_WALLET } from './link-wallet.ts'
 import { OPEN_WALLET_ACCOUNT } from './open-wallet-account.ts'
 import { POST_TRANSFER } from './post-transfer.ts'
 import { RECORD_WALLET_STAKE } from './record-wallet-stake.ts'
+import { RELEASE_IDEMPOTENCY_BYTES } from './release-idempotency-bytes.ts'
 import { SETTLE_AND_ADMIT } from './settle-and-admit.ts'
 import { SETTLE_AND_ADMIT_WAITING } from './settle-and-admit-waiting.ts'
 import { SETTLE_HOLDS } from './settle-holds.ts'
 import { START_DIEM_DAY } from './start-diem-day.ts'
 
-/** The money rules that the database applies, in the order in which they are installed; `docs/money.md` explains them. */
+/** The rules of money and quotas that the database applies, in the order in which they are installed; `docs/money.md` explains them. */
 export const FUNCTIONS: readonly string[] = [
   LEDGER_INSTANT,
   KEY_SPENT_NANO,
@@ -41,4 +43,7 @@ export const FUNCTIONS: readonly string[] = [
   RECORD_WALLET_STAKE,
   ASSERT_ROOM,
   CORRECT_PAYMENT,
+  IDEMPOTENCY_STEPS,
+  RESERVE_IDEMPOTENCY_BYTES,
+  RELEASE_IDEMPOTENCY_BYTES,
 ]

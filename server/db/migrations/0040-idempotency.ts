@@ -33,6 +33,22 @@ const STATEMENTS = [
   sql`alter table idempotency_records alter column body set storage external`,
   sql`alter table idempotency_chunks alter column content set storage external`,
   sql`create index idempotency_records_request on idempotency_records (account_id, request_id)`,
+  sql`create table idempotency_storage (
+    account_id uuid primary key,
+    bytes bigint not null check (bytes >= 0)
+  ) with (fillfactor = 70)`,
+  sql`create table idempotency_written (
+    account_id uuid not null,
+    expires_at timestamptz not null,
+    bytes bigint not null,
+    primary key (account_id, expires_at)
+  ) with (fillfactor = 70)`,
+  sql`create index idempotency_written_expiry on idempotency_written (expires_at)`,
+  sql`create table idempotency_total (
+    only_row boolean primary key check (only_row),
+    bytes bigint not null check (bytes >= 0)
+  )`,
+  sql`insert into idempotency_total values (true, 0)`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

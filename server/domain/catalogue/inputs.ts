@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Reason } from '../text-inputs.ts'
+import { nameText, Reason } from '../text-inputs.ts'
 import { FilterName } from '../filter-values.ts'
 import { ModelDefinition, ModelPricing } from '../inference/model-definition.ts'
 import { PageRequest } from '../page.ts'
@@ -9,7 +9,7 @@ export const YEARS_AHEAD_MAX = 10
 const Instant = z.iso.datetime({ offset: true }).pipe(z.coerce.date())
 
 const common = {
-  modelId: z.string().min(1).max(200),
+  modelId: nameText(200),
   effectiveAt: Instant.optional().describe(`Absent: at once. At most ${YEARS_AHEAD_MAX} years ahead.`),
   reason: Reason,
 }
@@ -29,7 +29,7 @@ export const SetDeprecationInput = z.strictObject({ ...common, deprecation: depr
 export const WithdrawChangeInput = z.strictObject({ changeId: z.uuid(), reason: Reason })
 export type WithdrawChangeInput = z.output<typeof WithdrawChangeInput>
 
-export const ModelIdInput = z.strictObject({ modelId: z.string().min(1).max(200) })
+export const ModelIdInput = z.strictObject({ modelId: nameText(200) })
 
 /** A page of changes, newest first. */
 export const ListChangesInput = PageRequest.extend({ modelId: FilterName.optional() })

@@ -1,5 +1,5 @@
 import type { BodyVault } from './body-vault.ts'
-import type { KeptBody, RunId } from './idempotency-record.ts'
+import type { KeptBody, RunId, StorageLimits, StoringRun } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 
 /** A row of a body. Read as text, as the driver does, it stays below what V8 takes for a large object and collects late. */
@@ -7,37 +7,39 @@ export const CHUNK_BYTES = 61_440
 const CHUNKS_AT_ONCE = 4
 /** A smaller body lies in its record; a larger one is stored in pieces of this size, one statement each. */
 export const BATCH_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
-/** A larger answer still reaches its client, but is not kept. */
-export const KEPT_BYTES_MAX = 268_435_456
 
 export interface BodyWriterDependencies {
   records: Pick<IdempotencyRepository, 'addChunks' | 'removeChunks'>
   vault: BodyVault
-  keptBytesMax: number
+  limits: StorageLimits
 }
 
-/** Stores an answer's body while it passes: some rows at a time, so that memory holds no more of it. */
+/**
+ * Stores a response's body while it passes: some rows at a time, so that memory holds no more of it. A body that is too
+ * large, or for which its account or the database has no room, is dropped; the response passes all the same.
+ */
 export class BodyWriter {
-  readonly #run: RunId
+  readonly #run: StoringRun
   readonly #deps: BodyWriterDependencies
+  #dropped = false
   #buffered: Uint8Array[] = []
   #bufferedBytes = 0
   #bytes = 0
   #chunks = 0
 
-  constructor(run: RunId, deps: BodyWriterDependencies) {
+  constructor(run: StoringRun, deps: BodyWriterDependencies) {
     this.#run = run
     this.#deps = deps
   }
 
+  get isDropped(): boolean {
+    return this.#dropped
+  }
+
   async write(bytes: Uint8Array): Promise<void> {
     this.#bytes += bytes.length
-    if (this.#isTooLarge) {
-      this.#buffered = []
-      if (this.#chunks > 0) await this.#deps.records.removeChunks(this.#run)
-      this.#chunks = 0
-      return
-    }
+    if (this.#dropped) return
+    if (this.#bytes > this.#deps.limits.maxResponseBytes) return this.drop()
     this.#buffered.push(bytes)
     this.#bufferedBytes += bytes.length
     if (this.#bufferedBytes >= BATCH_BYTES) await this.#store(BATCH_BYTES)
@@ -45,25 +47,32 @@ export class BodyWriter {
 
   /** Stores what is left and says where the body lies; more may follow. */
   async flush(): Promise<KeptBody> {
-    if (this.#isTooLarge) return { kind: 'dropped', bytes: this.#bytes }
+    if (this.#chunks > 0 && this.#bufferedBytes > 0) await this.#store(1)
+    if (this.#dropped) return { kind: 'dropped', bytes: this.#bytes }
     if (this.#chunks === 0) {
       const sealed = this.#deps.vault.seal(Buffer.concat(this.#buffered), placeOf(this.#run, 'inline'))
       return { kind: 'inline', sealed, bytes: this.#bytes }
     }
-    if (this.#bufferedBytes > 0) await this.#store(1)
     return { kind: 'chunks', count: this.#chunks, bytes: this.#bytes }
   }
 
-  get #isTooLarge(): boolean {
-    return this.#bytes > this.#deps.keptBytesMax
+  /** Stores no more of the body, and removes what was stored. */
+  async drop(): Promise<void> {
+    this.#dropped = true
+    this.#buffered = []
+    this.#bufferedBytes = 0
+    if (this.#chunks > 0) await this.#deps.records.removeChunks(this.#run)
+    this.#chunks = 0
   }
 
   /** Stores batch after batch while at least `fromBytes` are buffered. */
   async #store(fromBytes: number): Promise<void> {
+    const { records, limits } = this.#deps
     let rest = Buffer.concat(this.#buffered)
     while (rest.length >= fromBytes) {
       const chunks = this.#seal(rest.subarray(0, BATCH_BYTES))
-      await this.#deps.records.addChunks(this.#run, this.#chunks, chunks)
+      const stored = await records.addChunks(this.#run, { position: this.#chunks, chunks, limits })
+      if (!stored) return this.drop()
       this.#chunks += chunks.length
       rest = rest.subarray(BATCH_BYTES)
     }

@@ -15,11 +15,22 @@ export interface RunId extends RecordId {
   processId: string | null
 }
 
+/** An execution whose response is being stored. */
+export interface StoringRun extends RunId {
+  expiresAt: Date
+}
+
 /** A request about to be executed under its key. */
-export interface Claim extends RunId {
+export interface Claim extends StoringRun {
   fingerprint: Buffer
   createdAt: Date
-  expiresAt: Date
+}
+
+/** How much may be stored, in bytes; the two sums are of what was written in 24 hours. */
+export interface StorageLimits {
+  maxResponseBytes: number
+  maxAccountBytes: number
+  maxTotalBytes: number
 }
 
 /** What an answer costs: enough to charge it after its process died, and to count its repeats in the same window. */
@@ -31,7 +42,7 @@ export interface AnswerPrice {
   ratePlan: RatePlan
 }
 
-/** Where the body of an answer is: in the record, in rows of its own, or nowhere since it was too large. */
+/** Where the body of a response is: in the record, in rows of its own, or nowhere since there was no room for it. */
 export type KeptBody =
   | { kind: 'inline'; sealed: Uint8Array; bytes: number }
   | { kind: 'chunks'; count: number; bytes: number }

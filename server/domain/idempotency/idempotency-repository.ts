@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { IdempotencyRecordRow } from '../../db/tables/idempotency-records-table.ts'
 import { utcDay } from '../clock.ts'
@@ -13,6 +13,8 @@ import type {
   RecordId,
   RequestKey,
   RunId,
+  StorageLimits,
+  StoringRun,
 } from './idempotency-record.ts'
 
 const NO_ANSWER = {
@@ -61,30 +63,37 @@ export class IdempotencyRepository {
 
   /** Begins anew in place of an execution that is over or abandoned; false when somebody was faster. */
   async takeOver(seen: IdempotencyRecord, claim: Claim): Promise<boolean> {
-    const taken = await this.#update(seen, seen.state, { ...claimColumns(claim), ...NO_ANSWER })
+    const taken = await this.#update(seen, { state: seen.state }, { ...claimColumns(claim), ...NO_ANSWER })
     if (taken) await this.#deleteChunks(seen)
     return taken
   }
 
   /** Makes an answered execution this process's work; false when somebody was faster. */
   adopt(seen: IdempotencyRecord, processId: string): Promise<boolean> {
-    return this.#update(seen, 'answered', { process_id: processId })
+    return this.#update(seen, { state: 'answered' }, { process_id: processId })
   }
 
-  /** Keeps the answer; false when another process took the record over. */
-  answered(run: RunId, answer: KeptAnswer, state: 'answered' | 'done'): Promise<boolean> {
-    return this.#update(run, 'in_progress', {
+  /** Keeps the response; false when another process took the record over, or when there is no room for an inline body. */
+  answered(
+    run: StoringRun,
+    answer: KeptAnswer,
+    { state, limits }: { state: 'answered' | 'done'; limits: StorageLimits },
+  ): Promise<boolean> {
+    const columns = {
       state,
       status: answer.status,
       headers: JSON.stringify(answer.headers),
       charge: answer.price === null ? null : priceToJson(answer.price),
       ...bodyColumns(answer.body),
-    })
+    }
+    const { body } = answer
+    const condition = body.kind === 'inline' ? { condition: hasRoom(run, [body.sealed], limits) } : {}
+    return this.#update(run, { state: 'in_progress', ...condition }, columns)
   }
 
-  /** `body` where it grew after the answer was kept. */
+  /** `body` where it grew after the answer was kept; white space is not worth counting. */
   async finish(run: RunId, body: KeptBody | null): Promise<void> {
-    await this.#update(run, 'answered', { state: 'done', ...(body === null ? {} : bodyColumns(body)) })
+    await this.#update(run, { state: 'answered' }, { state: 'done', ...(body === null ? {} : bodyColumns(body)) })
   }
 
   /** Whether the run's usage stands: then its charge is durable. */
@@ -101,7 +110,7 @@ export class IdempotencyRepository {
 
   /** Leaves an answered execution to whoever comes next. */
   async disown(run: RunId): Promise<void> {
-    await this.#update(run, 'answered', { process_id: null })
+    await this.#update(run, { state: 'answered' }, { process_id: null })
   }
 
   /** Counts a repeat that gets the kept answer. */
@@ -140,13 +149,18 @@ export class IdempotencyRepository {
       .execute()
   }
 
-  /** Stores chunks that follow each other, the first at `position`. */
-  async addChunks({ accountId, key, requestId }: RunId, position: number, chunks: readonly Buffer[]): Promise<void> {
-    const common = { account_id: accountId, key, request_id: requestId }
-    await this.#db
-      .insertInto('idempotency_chunks')
-      .values(chunks.map((content, index) => ({ ...common, position: position + index, content })))
-      .execute()
+  /** Stores chunks that follow each other, the first at `position`; false, and none is stored, when there is no room. */
+  async addChunks(
+    run: StoringRun,
+    { position, chunks, limits }: { position: number; chunks: readonly Buffer[]; limits: StorageLimits },
+  ): Promise<boolean> {
+    const rows = chunks.map((content, index) => sql`(${position + index}::integer, ${content}::bytea)`)
+    const { numAffectedRows } = await sql`
+      insert into idempotency_chunks (account_id, key, request_id, position, content)
+      select ${run.accountId}, ${run.key}, ${run.requestId}, c.position, c.content
+      from (values ${sql.join(rows)}) as c (position, content)
+      where ${hasRoom(run, chunks, limits)}`.execute(this.#db)
+    return numAffectedRows === BigInt(chunks.length)
   }
 
   async readChunk({ accountId, key, requestId }: RunId, position: number): Promise<Uint8Array | undefined> {
@@ -186,9 +200,14 @@ export class IdempotencyRepository {
     return Number(numDeletedRows)
   }
 
+  /** Stops counting what expired before `at`. */
+  async releaseBytes(at: Date): Promise<void> {
+    await sql`select release_idempotency_bytes(${at})`.execute(this.#db)
+  }
+
   async #update(
     run: RunId,
-    state: IdempotencyRecordRow['state'],
+    { state, condition = sql<boolean>`true` }: ExpectedRecord,
     columns: Partial<Omit<IdempotencyRecordRow, 'headers' | 'charge'>> & {
       headers?: string | null
       charge?: string | null
@@ -202,6 +221,7 @@ export class IdempotencyRepository {
       .where('request_id', '=', run.requestId)
       .where('process_id', 'is not distinct from', run.processId)
       .where('state', '=', state)
+      .where(condition)
       .executeTakeFirst()
     return numUpdatedRows === 1n
   }
@@ -214,6 +234,23 @@ export class IdempotencyRepository {
       .where('request_id', '=', requestId)
       .execute()
   }
+}
+
+/** What must still hold of a record for a change to apply. */
+interface ExpectedRecord {
+  state: IdempotencyRecordRow['state']
+  condition?: RawBuilder<boolean>
+}
+
+/** Takes the bytes from the quota as the statement runs: as a scalar subquery it is evaluated once. */
+function hasRoom(
+  { accountId, expiresAt }: StoringRun,
+  contents: readonly Uint8Array[],
+  { maxAccountBytes, maxTotalBytes }: StorageLimits,
+): RawBuilder<boolean> {
+  const bytes = contents.reduce((sum, content) => sum + content.length, 0)
+  return sql<boolean>`(select reserve_idempotency_bytes(
+    ${accountId}::uuid, ${expiresAt}::timestamptz, ${bytes}::bigint, ${maxAccountBytes}::bigint, ${maxTotalBytes}::bigint))`
 }
 
 function claimColumns(claim: Claim) {

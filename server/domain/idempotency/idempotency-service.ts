@@ -6,9 +6,9 @@ import type { Log } from '../log.ts'
 import type { LateCharge, LateMetering } from '../metering/metered-request.ts'
 import type { RateGrant, RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
 import type { BodyVault } from './body-vault.ts'
-import { KEPT_BYTES_MAX, readBody } from './body-writer.ts'
+import { readBody } from './body-writer.ts'
 import { fingerprintOf, parseIdempotencyKey } from './idempotency-key.ts'
-import type { AnswerPrice, Claim, IdempotencyRecord, RecordId } from './idempotency-record.ts'
+import type { AnswerPrice, Claim, IdempotencyRecord, RecordId, StorageLimits } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 import { IdempotentRun } from './idempotent-run.ts'
 import { RunningRequests } from './running-requests.ts'
@@ -50,8 +50,7 @@ export interface IdempotencyServiceDependencies {
   wait: (milliseconds: number) => Promise<void>
   /** How long a duplicate waits for the first: as long as an upstream may take. */
   waitMsMax: number
-  /** Larger bodies are not kept; 256 MiB unless a test says otherwise. */
-  keptBytesMax?: number
+  limits: StorageLimits
   log: Log
 }
 
@@ -72,8 +71,8 @@ export class IdempotencyService {
 
   /**
    * A run to be executed by the caller and ended with `finish` or `abandon`, or the answer of an earlier one. Fails with
-   * `invalid_request` (form of the key), `idempotency_mismatch`, `conflict` (the first takes too long, or its answer was too
-   * large to keep) and, for a repeat, with the refusals of its rate window and of the charge that it makes up for.
+   * `invalid_request` (form of the key), `idempotency_mismatch`, `conflict` (the first takes too long, or its response was
+   * not stored) and, for a repeat, with the refusals of its rate window and of the charge that it makes up for.
    */
   async begin(request: IdempotentRequest): Promise<Begun> {
     const id = { accountId: request.context.caller.accountId, key: parseIdempotencyKey(request.key) }
@@ -100,6 +99,7 @@ export class IdempotencyService {
   async maintain(): Promise<number> {
     const writes = this.#unwritten.splice(0)
     await Promise.all(writes.map((write) => write().catch(() => this.#unwritten.push(write))))
+    await this.#deps.records.releaseBytes(this.#deps.clock.now())
     let deleted = 0
     for (;;) {
       const count = await this.#deps.records.deleteExpired(this.#deps.clock.now(), DELETED_AT_ONCE_MAX)
@@ -153,7 +153,7 @@ export class IdempotencyService {
 
   async #replay(context: RequestContext, record: IdempotencyRecord): Promise<Begun> {
     const { answer } = record
-    if (answer === null || answer.body.kind === 'dropped') throw tooLargeToKeep()
+    if (answer === null || answer.body.kind === 'dropped') throw notStored()
     const { status, headers, price } = answer
     const grant = price === null ? null : await this.#admit(context, record, price)
     await this.#deps.records.countReplay(record)
@@ -183,9 +183,9 @@ export class IdempotencyService {
   }
 
   #run(claim: Claim, ended: () => void): IdempotentRun {
-    const { records, vault, log, keptBytesMax = KEPT_BYTES_MAX } = this.#deps
+    const { records, vault, log, limits } = this.#deps
     const later = (write: () => Promise<void>): void => void this.#unwritten.push(write)
-    return new IdempotentRun(claim, { records, vault, keptBytesMax, log, later, ended })
+    return new IdempotentRun(claim, { records, vault, limits, log, later, ended })
   }
 
   #claim(id: RecordId, { requestId }: RequestContext): Omit<Claim, 'fingerprint'> {
@@ -241,10 +241,10 @@ function takesTooLong(): DomainError {
   )
 }
 
-function tooLargeToKeep(): DomainError {
+function notStored(): DomainError {
   return new DomainError(
     'conflict',
-    'The answer to this Idempotency-Key was sent once and was too large to be kept for a repeat; use a new key to run the request again',
+    'The response to this Idempotency-Key was sent and charged, but not stored: it was larger than one response may be, or the storage for responses was full. Use a new key to run the request again.',
   )
 }
 

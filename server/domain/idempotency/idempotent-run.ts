@@ -1,7 +1,7 @@
 import { DomainError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { BodyWriter, type BodyWriterDependencies } from './body-writer.ts'
-import type { AnswerPrice, RunId } from './idempotency-record.ts'
+import type { AnswerPrice, KeptBody, StoringRun } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 
 /** An answer as a repeat will get it. */
@@ -28,7 +28,7 @@ export interface IdempotentRunDependencies extends BodyWriterDependencies {
  * ends with `finish` or `abandon`; neither fails, and one that cannot be written now is written later.
  */
 export class IdempotentRun {
-  readonly #id: RunId
+  readonly #id: StoringRun
   readonly #deps: IdempotentRunDependencies
   readonly #writer: BodyWriter
   /** `keeping`: the answer is being written, and a failure leaves open whether it was. */
@@ -36,7 +36,7 @@ export class IdempotentRun {
   /** Something came after the answer was kept, such as white space at its end. */
   #trailed = false
 
-  constructor(id: RunId, deps: IdempotentRunDependencies) {
+  constructor(id: StoringRun, deps: IdempotentRunDependencies) {
     this.#id = id
     this.#deps = deps
     this.#writer = new BodyWriter(id, deps)
@@ -45,6 +45,11 @@ export class IdempotentRun {
   /** An answer is kept already. */
   get isAnswered(): boolean {
     return this.#state === 'answered' || this.#state === 'done'
+  }
+
+  /** Whether a repeat can get the response, as far as is known yet: false once it is too large or there is no room for it. */
+  get isStored(): boolean {
+    return !this.#writer.isDropped
   }
 
   /** The next bytes of a body that streams. */
@@ -56,18 +61,28 @@ export class IdempotentRun {
   /** Keeps the answer; fails with `conflict` when another process took the request over, and then nothing may be charged. */
   async answered({ status, headers, body, price }: AnswerToKeep): Promise<void> {
     if (body !== 'pieces') await this.#writer.write(body)
-    const kept = await this.#writer.flush()
+    let kept = await this.#writer.flush()
     this.#state = 'keeping'
-    // What is not kept cannot be recovered: then a crash before the charge leaves the answer unpaid.
-    const state = price === null || kept.kind === 'dropped' ? 'done' : 'answered'
-    if (!(await this.#deps.records.answered(this.#id, { status, headers, price, body: kept }, state))) {
+    const { records, limits } = this.#deps
+    const keep = (): Promise<boolean> => {
+      const options = { state: stateAfter(price, kept), limits }
+      return records.answered(this.#id, { status, headers, price, body: kept }, options)
+    }
+    let owned = await keep()
+    if (!owned && kept.kind === 'inline') {
+      // Perhaps only the room for the body was missing.
+      await this.#writer.drop()
+      kept = await this.#writer.flush()
+      owned = await keep()
+    }
+    if (!owned) {
       throw new DomainError(
         'conflict',
         'Another process took this request over under its Idempotency-Key; send it again to get the answer',
         { retryAfterSeconds: 1 },
       )
     }
-    this.#state = state
+    this.#state = stateAfter(price, kept)
   }
 
   /** The answer is complete and charged. One that was never kept is forgotten. */
@@ -101,4 +116,9 @@ export class IdempotentRun {
       this.#deps.later(write)
     }
   }
+}
+
+/** What is not stored cannot be recovered: then a crash before the charge leaves the response unpaid. */
+function stateAfter(price: AnswerPrice | null, body: KeptBody): 'answered' | 'done' {
+  return price === null || body.kind === 'dropped' ? 'done' : 'answered'
 }

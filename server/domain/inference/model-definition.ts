@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseUsdPerMillion } from '../money.ts'
+import { nameText, plainText, proseText } from '../text-inputs.ts'
 
 export const MODEL_TYPES = ['text', 'image', 'embedding', 'tts', 'asr', 'music', 'video', 'upscale', 'inpaint'] as const
 export type ModelType = (typeof MODEL_TYPES)[number]
@@ -9,10 +10,22 @@ export type ModelTier = (typeof MODEL_TIERS)[number]
 
 const PROMPT_OVERHEAD_TOKENS_MAX = 1_000_000
 const IMAGE_TOKENS_MAX = 1_000_000
+/**
+ * A token for a dollar. With these bounds the largest request (128 completions, each of the most tokens, after a prompt
+ * that fills the largest context) stays below a sixth of what the database's 64-bit nano-USD hold.
+ */
+const PRICE_USD_MAX = 1_000_000
+const CONTEXT_TOKENS_MAX = 100_000_000
+const COMPLETION_TOKENS_MAX = 10_000_000
+
+const PriceUsd = z
+  .number()
+  .min(0)
+  .max(PRICE_USD_MAX, { error: `a price is at most ${PRICE_USD_MAX} USD` })
 
 /** A price in USD, at most 6 decimals so that a millionth part is a whole number of pico-USD. */
 const Price = z
-  .strictObject({ usd: z.number().min(0), diem: z.number().min(0).optional() })
+  .strictObject({ usd: PriceUsd, diem: PriceUsd.optional() })
   .refine((price) => parseUsdPerMillion(price.usd) !== undefined, { error: 'a price has at most 6 decimals' })
   // One request is held before its currency is known, and 1 DIEM is 1 USD: two prices could not both be kept.
   .refine((price) => price.diem === undefined || price.diem === price.usd, {
@@ -35,9 +48,9 @@ export const ModelPricing = z.looseObject({
   extended: z.strictObject({ context_token_threshold: z.int().positive(), ...TokenPrices }).optional(),
   generation: Price.optional(),
   /** By resolution, in place of `generation`. */
-  resolutions: z.record(z.string(), Price).optional(),
+  resolutions: z.record(nameText(100), Price).optional(),
   /** By resolution and quality, in place of both. */
-  quality: z.record(z.string(), z.partialRecord(z.enum(IMAGE_QUALITIES), Price)).optional(),
+  quality: z.record(nameText(100), z.partialRecord(z.enum(IMAGE_QUALITIES), Price)).optional(),
 })
 export type ModelPricing = z.output<typeof ModelPricing>
 
@@ -62,17 +75,17 @@ export type ModelCapabilities = z.output<typeof ModelCapabilities>
 
 /** One entry of the catalogue: what is sold under `id`, by whom it is served and what it costs. */
 export const ModelDefinition = z.strictObject({
-  id: z.string().min(1).max(200),
+  id: nameText(200),
   type: z.enum(MODEL_TYPES),
-  providers: z.array(z.strictObject({ id: z.string().min(1), model: z.string().min(1) })).min(1),
-  name: z.string().min(1).optional(),
-  description: z.string().optional(),
-  modelSource: z.string().optional(),
+  providers: z.array(z.strictObject({ id: nameText(100), model: nameText(500) })).min(1),
+  name: nameText(200).optional(),
+  description: proseText(10_000).optional(),
+  modelSource: plainText(2_000).optional(),
   tier: z.enum(MODEL_TIERS).default('M'),
   privacy: z.enum(['private', 'anonymized']).default('private'),
-  traits: z.array(z.string()).default([]),
-  contextTokens: z.int().positive().default(32_768),
-  maxCompletionTokens: z.int().positive().default(4_096),
+  traits: z.array(nameText(200)).default([]),
+  contextTokens: z.int().positive().max(CONTEXT_TOKENS_MAX).default(32_768),
+  maxCompletionTokens: z.int().positive().max(COMPLETION_TOKENS_MAX).default(4_096),
   promptOverheadTokens: z
     .int()
     .min(0)
@@ -98,7 +111,7 @@ export const ModelDefinition = z.strictObject({
       removesAt: z.iso.datetime().optional(),
       replacementModelId: z.string().optional(),
       autoRemap: z.boolean().default(false),
-      message: z.string().optional(),
+      message: plainText(1_000).optional(),
     })
     .optional(),
 })

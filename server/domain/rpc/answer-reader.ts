@@ -22,7 +22,7 @@ const ANSWER_NESTING_LEVELS_MAX = 1_000_000
 
 /** Reads a complete answer body strictly; undefined when it is no JSON object and no array. */
 export function readAnswer(body: Buffer): AnswerBody | undefined {
-  const reader = new JsonReader(body, ANSWER_NESTING_LEVELS_MAX)
+  const reader = new JsonReader(body, { depthMax: ANSWER_NESTING_LEVELS_MAX })
   try {
     const answer: AnswerBody =
       reader.peek() === 0x5b

@@ -1,5 +1,5 @@
 import { DomainError } from '../errors.ts'
-import { type Envelope, type EnvelopeItem, scanEnvelope } from './envelope-scanner.ts'
+import type { Envelope, EnvelopeItem } from './envelope-scanner.ts'
 import { type MethodTable, quotedMethod, type RpcMethod } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import { creditsOf } from './rpc-pricing.ts'
@@ -21,12 +21,16 @@ export interface CallPlan {
   credits: number
 }
 
+export interface ScannedBody {
+  body: Buffer
+  envelope: Envelope
+}
+
 /**
- * Reads, checks and prices a body before anything is spent. Fails with `invalid_json` or `invalid_request`; one method
- * that is not served refuses the whole batch, and the message lists every such name with the reason.
+ * Checks and prices a body before anything is spent. Fails with `invalid_request`: one method that is not served
+ * rejects the whole batch, and the message lists every such name with the reason.
  */
-export function planCalls(body: Buffer, network: RpcNetwork, methods: MethodTable): CallPlan {
-  const envelope = scanEnvelope(body)
+export function planCalls({ body, envelope }: ScannedBody, network: RpcNetwork, methods: MethodTable): CallPlan {
   const calls: PlannedCall[] = []
   const refused = new Map<string, string>()
   let credits = 0

@@ -5,6 +5,12 @@ import { JsonReader, MalformedJsonError, stringText } from './json-reader.ts'
 const RPC_BATCH_ITEMS_MAX = 100
 /** The envelope and the batch count as levels. */
 export const RPC_NESTING_LEVELS_MAX = 64
+/** An envelope has 4 members; unknown ones are dropped, and each costs a comparison of names. */
+const ITEM_MEMBERS_MAX = 64
+/** The largest legitimate bodies, declarations of Starknet classes, have about 80,000 values. */
+const BODY_VALUES_MAX = 250_000
+/** No method comes near, even with every letter escaped. */
+const METHOD_BYTES_MAX = 512
 
 export interface ByteRange {
   start: number
@@ -69,7 +75,7 @@ class EnvelopeScanner {
 
   constructor(body: Buffer) {
     this.#body = body
-    this.#reader = new JsonReader(body, RPC_NESTING_LEVELS_MAX)
+    this.#reader = new JsonReader(body, { depthMax: RPC_NESTING_LEVELS_MAX, valuesMax: BODY_VALUES_MAX })
   }
 
   scan(): Envelope {
@@ -110,8 +116,12 @@ class EnvelopeScanner {
     reader.at += 1
     this.#seen = 0
     if (!reader.take(0x7d)) {
-      do this.#member(item, depth)
-      while (reader.take(0x2c))
+      let members = 0
+      do {
+        members += 1
+        if (members > ITEM_MEMBERS_MAX) throw this.#refuse(null, `must have at most ${ITEM_MEMBERS_MAX} members`)
+        this.#member(item, depth)
+      } while (reader.take(0x2c))
       reader.expect(0x7d)
     }
     if ((this.#seen & KEY_BITS.method) === 0) throw this.#refuse('method', 'is required')
@@ -176,6 +186,9 @@ class EnvelopeScanner {
     const start = reader.at
     if (this.#body[start] !== 0x22) throw this.#refuseValue(key, complaint)
     const escaped = reader.skipString()
+    if (reader.at - start - 2 > METHOD_BYTES_MAX) {
+      throw this.#refuse(key, key === 'method' ? `must have at most ${METHOD_BYTES_MAX} bytes` : complaint)
+    }
     return stringText(this.#body, { start, end: reader.at, escaped })
   }
 

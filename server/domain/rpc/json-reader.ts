@@ -29,13 +29,17 @@ export class JsonReader {
   /** Offset of the next unread byte. */
   at: number
   readonly #depthMax: number
+  readonly #valuesMax: number
+  /** Values that were skipped so far. */
+  #values = 0
   /** Kinds of the containers that are open inside the value being skipped; true is an object. */
   readonly #open: boolean[] = []
 
-  constructor(bytes: Buffer, depthMax: number) {
+  constructor(bytes: Buffer, { depthMax, valuesMax = Infinity }: { depthMax: number; valuesMax?: number }) {
     this.bytes = bytes
     this.at = 0
     this.#depthMax = depthMax
+    this.#valuesMax = valuesMax
   }
 
   /** The next byte after white space, unread; undefined at the end. */
@@ -118,6 +122,10 @@ export class JsonReader {
     const open = this.#open
     open.length = 0
     for (;;) {
+      this.#values += 1
+      if (this.#values > this.#valuesMax) {
+        throw new MalformedJsonError(`more than ${this.#valuesMax} values`, this.at)
+      }
       const byte = this.peek()
       if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         if (depth + open.length >= this.#depthMax) {

@@ -1,8 +1,13 @@
+import type { RequestContext } from '../auth/caller.ts'
+import { type BodyReader, INLINE_BYTES_MAX } from '../bodies/body-reader.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { Journaled } from '../idempotency/answer-journal.ts'
+import type { LedgerService } from '../ledger/ledger-service.ts'
 import type { UnchargedUsage, Usage, UsageLine, UsageOutcome } from '../metering/hold.ts'
 import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
+import { refusal } from '../metering/refusal.ts'
+import type { RateLimiter } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import { RPC_SKU_PREFIX } from '../usage/usage.ts'
 import {
@@ -15,10 +20,11 @@ import {
   splitBatch,
 } from './batch-call.ts'
 import { type CallPlan, planCalls } from './call-plan.ts'
+import { type Envelope, scanEnvelope } from './envelope-scanner.ts'
 import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import type { NodeRouter, RoutedAnswer } from './node-router.ts'
-import { formatUsd } from '../money.ts'
+import { type Currency, formatUsd } from '../money.ts'
 import { costUsdOf, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
 import { type PricedMethod, priceMethods, quotePlan, type RpcQuote } from './rpc-quote.ts'
 import { relayStream } from './single-answer.ts'
@@ -29,6 +35,9 @@ const PARALLEL_PARTS_MAX = 8
 export interface RpcServiceDependencies {
   metering: Metering
   ratePlans: Pick<RatePlans, 'planForRpc'>
+  rateLimiter: Pick<RateLimiter, 'admit' | 'giveBack'>
+  ledger: Pick<LedgerService, 'balances'>
+  bodies: Pick<BodyReader, 'scanEnvelope'>
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
   /** For batches. */
@@ -94,7 +103,9 @@ export class RpcService {
 
   /** What a body would cost, checked as `call` checks it; fails with `invalid_json` and `invalid_request`. */
   quote(slug: string, body: Buffer): RpcQuote {
-    return quotePlan(planCalls(body, this.#network(slug), this.#deps.methods), this.#deps.pricePerCreditNanoUsd)
+    const network = this.#network(slug)
+    const plan = planCalls({ body, envelope: scanEnvelope(body) }, network, this.#deps.methods)
+    return quotePlan(plan, this.#deps.pricePerCreditNanoUsd)
   }
 
   /**
@@ -105,8 +116,11 @@ export class RpcService {
    */
   async call(context: Journaled<RpcResponse>, slug: string, body: Buffer): Promise<RpcResponse> {
     const { metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps
-    const plan = planCalls(body, this.#network(slug), methods)
+    const network = this.#network(slug)
     const startedAtMs = clock.nowMs()
+    const envelope =
+      body.length <= INLINE_BYTES_MAX ? scanEnvelope(body) : await this.#scanLarge(context, network, body)
+    const plan = planCalls({ body, envelope }, network, methods)
     const metered = await metering.open({
       context,
       plan: ratePlans.planForRpc(context.caller, plan.credits),
@@ -119,6 +133,34 @@ export class RpcService {
       await metered.release(this.#unchargedUsage(admitted))
       throw error
     }
+  }
+
+  /**
+   * Scanning a large body takes time, so it is done only for a caller that may send a request now and has a balance. Its
+   * place in the window of requests is taken meanwhile; a body that turns out to be malformed keeps it.
+   */
+  async #scanLarge({ caller }: RequestContext, network: RpcNetwork, body: Buffer): Promise<Envelope> {
+    const { bodies, rateLimiter, ratePlans } = this.#deps
+    const place = await rateLimiter.admit(ratePlans.planForRpc(caller, network.slug, 0))
+    try {
+      await this.#assertBalance(caller.accountId, network)
+    } catch (error) {
+      rateLimiter.giveBack(place)
+      throw error
+    }
+    const envelope = await bodies.scanEnvelope(body)
+    rateLimiter.giveBack(place)
+    return envelope
+  }
+
+  async #assertBalance(accountId: string, { baseCredits }: RpcNetwork): Promise<void> {
+    const { ledger, pricePerCreditNanoUsd } = this.#deps
+    if (pricePerCreditNanoUsd === 0n) return
+    const balances = await ledger.balances(accountId)
+    if (balances.some(({ balanceNanoUsd, heldNanoUsd }) => balanceNanoUsd > heldNanoUsd)) return
+    const nanoOf = (name: Currency): bigint => balances.find(({ currency }) => currency === name)?.balanceNanoUsd ?? 0n
+    const found = { outcome: 'insufficient_balance', usdNano: nanoOf('usd'), diemNano: nanoOf('diem') } as const
+    throw refusal({ ...found, currency: null }, BigInt(baseCredits) * pricePerCreditNanoUsd)
   }
 
   async #callSingle(admitted: Admitted): Promise<RpcResponse> {

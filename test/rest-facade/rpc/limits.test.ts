@@ -137,3 +137,48 @@ describe('a balance that does not cover the call', () => {
     expect(await app.server.balanceNanoUsd(accountId)).toBe(0n)
   })
 })
+
+describe('a large body', () => {
+  const large = (end: string) => `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["${'a'.repeat(500_000)}"${end}`
+  const remainingOf = ({ headers }: Response) => headers.get('x-ratelimit-remaining-requests')
+
+  test('counts as one request and is charged as any other', async () => {
+    const { accountId, adminKey } = await app.server.createAccount({ tier: 'standard' })
+    const served = await app.post('ethereum-mainnet', large(']}'), { key: adminKey })
+    expect([served.status, remainingOf(served)]).toEqual([200, '99'])
+    const next = await app.post('ethereum-mainnet', CALL, { key: adminKey })
+    expect([next.status, remainingOf(next)]).toEqual([200, '98'])
+    const credits = [served, next].map(({ headers }) => BigInt(headers.get('x-service-rpc-credits') ?? 0))
+    expect(await app.server.balanceNanoUsd(accountId)).toBe(
+      1_000_000_000n - ((credits[0] ?? 0n) + (credits[1] ?? 0n)) * 625n,
+    )
+  })
+
+  test('is rejected with 400 if it is malformed, and counts as a request', async () => {
+    const { accountId, adminKey } = await app.server.createAccount({ tier: 'standard' })
+    const rejected = await app.post('ethereum-mainnet', large(''), { key: adminKey })
+    expect([rejected.status, await rejected.json()]).toMatchObject([
+      400,
+      { error: expect.stringContaining('unexpected end') },
+    ])
+    expect(remainingOf(await app.post('ethereum-mainnet', CALL, { key: adminKey }))).toBe('98')
+    expect(await app.server.balanceNanoUsd(accountId)).toBe(1_000_000_000n - 12_500n)
+  })
+
+  test('is rejected with 402 before it is scanned if the balance is empty, and costs no request', async () => {
+    const { adminKey } = await app.server.createAccount({ tier: 'standard', grantNanoUsd: 12_500n })
+    expect((await app.post('ethereum-mainnet', CALL, { key: adminKey })).status).toBe(200)
+    const rejected = await app.post('ethereum-mainnet', large(''), { key: adminKey })
+    expect([rejected.status, await rejected.json()]).toMatchObject([
+      402,
+      { code: 'INSUFFICIENT_BALANCE', balanceUsd: '0' },
+    ])
+  })
+
+  test('is rejected with 429 before it is scanned if the minute is used up', async () => {
+    const { adminKey } = await app.server.createAccount({ tier: 'standard' })
+    await callMany(100, adminKey)
+    const rejected = await app.post('ethereum-mainnet', large(''), { key: adminKey })
+    expect([rejected.status, trioOf(rejected).slice(0, 2)]).toEqual([429, ['100', '0']])
+  })
+})

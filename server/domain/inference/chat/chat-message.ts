@@ -1,4 +1,9 @@
 import { z } from 'zod'
+import { boundedList } from '../../bounded-list.ts'
+
+/** Of one message; each takes time to check. */
+const PARTS_MAX = 1_024
+const TOOL_CALLS_MAX = 512
 
 /** Kinds of content parts, and the field that each must have beside `type`; other kinds pass through. */
 const PART_FIELDS: Readonly<Record<string, string>> = {
@@ -30,15 +35,28 @@ const ContentPart = z
     }
   })
 
+const Parts = boundedList(ContentPart, PARTS_MAX)
+
+/** In place of a union, which would say only that nothing fits. */
+const Content = z
+  .union([z.string(), z.array(z.unknown())], { error: 'must be a string or a list of content parts' })
+  .transform((content, context) => {
+    if (typeof content === 'string') return content
+    const parsed = Parts.safeParse(content)
+    if (parsed.success) return parsed.data
+    context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, input: content }) as z.core.$ZodRawIssue))
+    return z.NEVER
+  })
+
 /** Roles whose messages say nothing without content; an assistant may answer with tool calls alone. */
 const CONTENT_ROLES = new Set(['user', 'system', 'developer', 'tool'])
 
 export const ChatMessage = z
   .looseObject({
     role: z.string().min(1),
-    content: z.union([z.string(), z.array(ContentPart)], { error: (issue) => contentProblem(issue.input) }).nullish(),
+    content: Content.nullish(),
     name: z.string().nullish(),
-    tool_calls: z.array(z.looseObject({})).nullish(),
+    tool_calls: boundedList(z.looseObject({}), TOOL_CALLS_MAX).nullish(),
     tool_call_id: z.string().nullish(),
   })
   .superRefine((message, context) => {
@@ -52,12 +70,3 @@ export const ChatMessage = z
     }
   })
 export type ChatMessage = z.output<typeof ChatMessage>
-
-/** A union says only that nothing fits; the caller wants to know which part is wrong. */
-function contentProblem(content: unknown): string {
-  if (!Array.isArray(content)) return 'must be a string or a list of content parts'
-  const index = content.findIndex((part) => !ContentPart.safeParse(part).success)
-  const issue = ContentPart.safeParse(content[index]).error?.issues[0]
-  const path = [index, ...(issue?.path ?? [])].map(String).join('.')
-  return `${path}: ${issue?.message ?? 'is no content part'}`
-}

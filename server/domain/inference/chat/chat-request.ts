@@ -1,10 +1,16 @@
 import { z } from 'zod'
+import { boundedList } from '../../bounded-list.ts'
 import { DomainError } from '../../errors.ts'
 import { parseInput } from '../../validation.ts'
 import { ChatMessage } from './chat-message.ts'
 
 /** As many choices as OpenAI allows; each has its share of the hold. */
 export const CHOICES_MAX = 128
+
+/** As OpenAI's limit; each message and tool takes time to check. */
+const MESSAGES_MAX = 2_048
+const TOOLS_MAX = 512
+const STOP_TOKENS_MAX = 4_096
 
 const between = (min: number, max: number) => z.number().min(min).max(max).nullish()
 const wholeNumber = z.number().refine(Number.isSafeInteger, { error: 'must be a whole number' }).nullish()
@@ -20,7 +26,7 @@ const Tool = z.looseObject({
  */
 export const ChatRequest = z.looseObject({
   model: z.unknown(),
-  messages: z.array(ChatMessage).min(1),
+  messages: z.array(z.unknown()).min(1).pipe(boundedList(ChatMessage, MESSAGES_MAX)),
   frequency_penalty: between(-2, 2),
   presence_penalty: between(-2, 2),
   repetition_penalty: z.number().min(0).nullish(),
@@ -39,13 +45,13 @@ export const ChatRequest = z.looseObject({
   stop: z
     .union([z.string(), z.array(z.string()).min(1).max(4)], { error: 'must be a string or a list of 1 to 4 strings' })
     .nullish(),
-  stop_token_ids: z.array(z.int()).nullish(),
+  stop_token_ids: boundedList(z.int(), STOP_TOKENS_MAX).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   reasoning: z.looseObject({ effort: z.string().nullish(), enabled: z.boolean().nullish() }).nullish(),
   reasoning_effort: z.string().nullish(),
   response_format: z.looseObject({ type: z.string() }).nullish(),
-  tools: z.array(Tool).nullish(),
+  tools: boundedList(Tool, TOOLS_MAX).nullish(),
   tool_choice: z.union([z.string(), z.looseObject({})], { error: 'must be a string or an object' }).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   prompt_cache_key: z.string().nullish(),

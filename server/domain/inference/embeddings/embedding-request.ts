@@ -7,10 +7,19 @@ const EMBEDDING_INPUTS_MAX = 2_048
 
 const Text = z.string().min(1, { error: 'must not be empty' })
 
+const Texts = z
+  .array(z.string())
+  .min(1, { error: 'must have at least one text' })
+  .max(EMBEDDING_INPUTS_MAX)
+  .superRefine((texts, context) => {
+    const empty = texts.indexOf('')
+    if (empty >= 0) context.addIssue({ code: 'custom', path: [empty], message: 'must not be empty' })
+  })
+
 /** Body of `POST /embeddings`; null is absent, unknown fields pass on to the provider. */
 export const EmbeddingRequest = z.looseObject({
   model: z.unknown(),
-  input: z.union([Text, z.array(Text).min(1, { error: 'must have at least one text' }).max(EMBEDDING_INPUTS_MAX)], {
+  input: z.union([Text, Texts], {
     error: (issue) => inputProblem(issue.input),
   }),
   encoding_format: z.enum(['float', 'base64']).nullish(),

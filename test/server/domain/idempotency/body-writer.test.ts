@@ -3,17 +3,21 @@ import { BodyVault } from '../../../../server/domain/idempotency/body-vault.ts'
 import { BATCH_BYTES, BodyWriter, CHUNK_BYTES, readBody } from '../../../../server/domain/idempotency/body-writer.ts'
 import { readBytes } from '../../../support/drain.ts'
 
-const run = { accountId: 'account', key: 'key', requestId: 'request', processId: 'process' }
+const run = { accountId: 'account', key: 'key', requestId: 'request', processId: 'process', expiresAt: new Date(0) }
 
-function createBody(keptBytesMax = 10 * BATCH_BYTES) {
+function createBody({ maxResponseBytes = 10 * BATCH_BYTES, rowsMax = Infinity } = {}) {
   const rows: Buffer[] = []
   const records = {
-    addChunks: async (_: unknown, position: number, chunks: readonly Buffer[]) =>
-      void rows.splice(position, chunks.length, ...chunks),
+    addChunks: async (_: unknown, { position, chunks }: { position: number; chunks: readonly Buffer[] }) => {
+      if (position + chunks.length > rowsMax) return false
+      rows.splice(position, chunks.length, ...chunks)
+      return true
+    },
     readChunk: async (_: unknown, position: number) => rows[position],
     removeChunks: async () => void (rows.length = 0),
   }
-  const deps = { records, vault: new BodyVault('pepper'), keptBytesMax }
+  const limits = { maxResponseBytes, maxAccountBytes: 0, maxTotalBytes: 0 }
+  const deps = { records, vault: new BodyVault('pepper'), limits }
   return { rows, writer: new BodyWriter(run, deps), deps }
 }
 
@@ -59,11 +63,21 @@ test('no more than a batch waits in memory while more comes', async () => {
 })
 
 test('a body above the limit is dropped with what was stored of it', async () => {
-  const { rows, writer } = createBody(BATCH_BYTES + 10)
+  const { rows, writer } = createBody({ maxResponseBytes: BATCH_BYTES + 10 })
   await writer.write(pattern(BATCH_BYTES + 10))
   expect(rows).toHaveLength(4)
   await writer.write(Buffer.from('!'))
   expect([await writer.flush(), rows.length]).toEqual([{ kind: 'dropped', bytes: BATCH_BYTES + 11 }, 0])
+})
+
+test('a body for which there is no room is dropped with what was stored of it', async () => {
+  const { rows, writer } = createBody({ rowsMax: 5 })
+  await writer.write(pattern(BATCH_BYTES))
+  expect([rows.length, writer.isDropped]).toEqual([4, false])
+  await writer.write(pattern(BATCH_BYTES))
+  expect([rows.length, writer.isDropped]).toEqual([0, true])
+  await writer.write(pattern(BATCH_BYTES))
+  expect([await writer.flush(), rows.length]).toEqual([{ kind: 'dropped', bytes: 3 * BATCH_BYTES }, 0])
 })
 
 test('a row does not open in another place', async () => {

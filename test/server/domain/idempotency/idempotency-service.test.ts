@@ -135,12 +135,12 @@ describe('an answer whose charge is owed by a dead process', () => {
 
 describe('an answer that is too large to keep', () => {
   test('reaches its client and is charged; a repeat is told so and costs nothing', async () => {
-    await using process = await start({ keptBytesMax: 1_500_000 })
+    await using process = await start({ limits: { maxResponseBytes: 1_500_000 } })
     node.failNext({ kind: 'huge', bytes: 3_000_000 })
     const first = await process.post(key, CALL)
     expect((await first.arrayBuffer()).byteLength).toBe(3_000_036)
     const repeat = await process.post(key, CALL)
-    expect([repeat.status, (await repeat.json()) as object]).toMatchObject([409, { error: /too large to be kept/ }])
+    expect([repeat.status, (await repeat.json()) as object]).toMatchObject([409, { error: /not stored/ }])
     expect([node.calls.length, await chunkCount()]).toEqual([1, 0n])
     const balances = await process.money.ledger.balances(caller.accountId)
     expect(balances[0]?.balanceNanoUsd).toBe(0n)

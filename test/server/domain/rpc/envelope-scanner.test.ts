@@ -117,3 +117,46 @@ describe('refuses as invalid_request and names the member', () => {
     expect(refusal(`[${Array.from({ length: 101 }, () => call('')).join()}]`).message).toContain('100')
   })
 })
+
+describe('a body that is built to take long to read', () => {
+  const members = (count: number, member: (index: number) => string) =>
+    call(Array.from({ length: count }, (_, index) => `,${member(index)}`).join(''))
+
+  test('accepts an item with 64 members', () => {
+    expect(scan(members(62, (index) => `"x${index}":1`)).items).toHaveLength(1)
+  })
+
+  test.each([
+    ['different names', members(63, (index) => `"x${index}":1`), 'body'],
+    ['empty names', members(1_000_000, () => '"":1'), 'body'],
+    ['escaped names', members(1_000_000, () => '"\\n":1'), 'body'],
+    ['a batch item', `[${call('')},${members(63, () => '"x":1')}]`, '1'],
+  ])('names the limit of 64 members for %s', (_, text, place) => {
+    expect(refusal(text)).toMatchObject({
+      code: 'invalid_request',
+      message: `Invalid request parameters: ${place}: must have at most 64 members`,
+    })
+  })
+
+  test.each([
+    ['empty arrays', '[],'.repeat(250_001)],
+    ['arrays in arrays', `${'['.repeat(60)}${']'.repeat(60)},`.repeat(5_000)],
+    ['members of an object', `{${'"":1,'.repeat(250_001)}"":1},`],
+  ])('names the limit of 250,000 values for %s', (_, params) => {
+    const error = refusal(call(`,"params":[${params}1]`))
+    expect(error).toMatchObject({ code: 'invalid_json', message: expect.stringContaining('more than 250000 values') })
+  })
+
+  test('counts the values of all items of a batch together', () => {
+    const half = call(`,"params":[${'1,'.repeat(130_000)}1]`)
+    expect(scan(half).items).toHaveLength(1)
+    expect(refusal(`[${half},${half}]`).message).toContain('more than 250000 values')
+  })
+
+  test.each([
+    ['method', `{"method":"${'a'.repeat(513)}"}`, 'must have at most 512 bytes'],
+    ['jsonrpc', `{"jsonrpc":"${'2'.repeat(100)}","method":"a"}`, 'must be "2.0"'],
+  ])('rejects a %s of any length without decoding it', (field, text, message) => {
+    expect(refusal(text)).toMatchObject({ code: 'invalid_request', field, message: expect.stringContaining(message) })
+  })
+})

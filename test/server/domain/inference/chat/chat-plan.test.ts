@@ -77,7 +77,7 @@ describe('refused with invalid_request that names the field', () => {
     [user(5), 'messages.0.content'],
     [user([{ type: 'text' }]), 'messages.0.content.0.text'],
     [user([{ type: 'text', text: 'x' }, { type: 'image_url' }]), 'messages.0.content.1.image_url'],
-    [user([5]), 'messages.0.content'],
+    [user([5]), 'messages.0.content.0'],
     [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages.0.tool_call_id'],
     [{ temperature: 2.1 }, 'temperature'],
     [{ temperature: -1 }, 'temperature'],

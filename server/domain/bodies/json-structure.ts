@@ -1,10 +1,16 @@
-import { DomainError } from '../server/domain/errors.ts'
+import { DomainError } from '../errors.ts'
 
 /** Below this size no structure takes long to parse, and checking it would only cost. */
-const CHECKED_FROM_BYTES = 32 * 1024
+export const CHECKED_FROM_BYTES = 32 * 1024
 const DEPTH_MAX = 256
-/** Far above any real conversation, whose bulk is text and images: those are strings. */
-const VALUES_MAX = 1_000_000
+/**
+ * More than a conversation of 2,000 messages with tools has, whose bulk is text and images: those are strings. Values
+ * cost more than their parsing, as each is checked and copied between threads.
+ */
+const VALUES_MAX = 32_768
+/** An object with more members becomes a dictionary, which is far slower to build, to check and to copy. */
+const SMALL_MEMBERS_MAX = 64
+const LARGE_MEMBERS_MAX = 4_096
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -34,6 +40,19 @@ export function assertParsable(json: Uint8Array): void {
     }
     if (values > VALUES_MAX) throw tooComplex(`has more than ${VALUES_MAX} values`)
   }
+}
+
+/** Rejects large objects that together have more members than any real request. */
+export function assertFewMembers(value: unknown): void {
+  let members = 0
+  const visit = (inner: unknown): void => {
+    if (typeof inner !== 'object' || inner === null) return
+    const values: unknown[] = Array.isArray(inner) ? inner : Object.values(inner)
+    if (!Array.isArray(inner) && values.length > SMALL_MEMBERS_MAX) members += values.length
+    if (members > LARGE_MEMBERS_MAX) throw tooComplex(`has objects with more than ${LARGE_MEMBERS_MAX} fields`)
+    for (const item of values) visit(item)
+  }
+  visit(value)
 }
 
 /** Place of the quote that ends the string, or behind the last byte where none does. */

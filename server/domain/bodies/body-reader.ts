@@ -1,0 +1,111 @@
+import { Worker } from 'node:worker_threads'
+import { DomainError } from '../errors.ts'
+import type { Envelope } from '../rpc/envelope-scanner.ts'
+import {
+  BODY_TASKS,
+  type BodyQuestion,
+  type BodyResponse,
+  type BodyResults,
+  type BodyTask,
+  parseJson,
+} from './body-tasks.ts'
+
+/** A body up to this size is read at once: that takes at most a few milliseconds, whatever it holds. */
+export const INLINE_BYTES_MAX = 64 * 1024
+/** Bodies that wait for the thread; each keeps its bytes in memory. */
+const WAITING_MAX = 64
+/** A body of 35 MB takes about 150 MB of a heap while it is parsed. */
+const HEAP_MB_MAX = 512
+
+interface Waiting {
+  resolve: (response: BodyResponse) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Reads request bodies. One of 35 MB takes a parser 100 ms and more, so large bodies are read in a thread of their own,
+ * which starts with the first of them: whatever they hold, they delay each other and no other request.
+ */
+export class BodyReader {
+  readonly #waiting = new Map<number, Waiting>()
+  #thread: Worker | undefined
+  #nextId = 0
+
+  /** Fails with `invalid_json` and `invalid_request`. The bytes given may be detached; those returned are the same. */
+  async readJson(raw: Buffer): Promise<{ raw: Buffer; parsed: unknown }> {
+    if (raw.length <= INLINE_BYTES_MAX) return { raw, parsed: parseJson(raw) }
+    const { bytes, result } = await this.#run('json', ownBytes(raw))
+    return { raw: Buffer.from(bytes.buffer), parsed: result }
+  }
+
+  /** As `scanEnvelope`, and the body stays usable. */
+  async scanEnvelope(body: Buffer): Promise<Envelope> {
+    if (body.length <= INLINE_BYTES_MAX) return BODY_TASKS.envelope(body)
+    return (await this.#run('envelope', new Uint8Array(body))).result
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.terminate()
+  }
+
+  async #run<Task extends BodyTask>(
+    task: Task,
+    bytes: Uint8Array<ArrayBuffer>,
+  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; result: BodyResults[Task] }> {
+    if (this.#waiting.size >= WAITING_MAX) {
+      const message = 'The service is reading too many large request bodies at the moment; try again shortly'
+      throw new DomainError('unavailable', message, { retryAfterSeconds: 1 })
+    }
+    const id = this.#nextId++
+    const { promise, resolve, reject } = Promise.withResolvers<BodyResponse>()
+    this.#waiting.set(id, { resolve, reject })
+    const question: BodyQuestion = { id, task, bytes }
+    this.#startedThread().postMessage(question, [bytes.buffer])
+    const response = await promise
+    if (response.kind === 'result') {
+      return { bytes: response.bytes, result: response.result as BodyResults[Task] }
+    }
+    if (response.kind === 'failed') throw response.error
+    const { code, message, field, details } = response.error
+    throw new DomainError(code, message, {
+      ...(field === undefined ? {} : { field }),
+      ...(details === undefined ? {} : { details }),
+    })
+  }
+
+  #startedThread(): Worker {
+    if (this.#thread !== undefined) return this.#thread
+    const thread = new Worker(new URL('./body-thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+    })
+    // It must not keep a process alive that is otherwise done.
+    thread.unref()
+    thread.on('message', (response: BodyResponse) => {
+      this.#waiting.get(response.id)?.resolve(response)
+      this.#waiting.delete(response.id)
+    })
+    thread.on('error', (error) => this.#lose(thread, error))
+    thread.on('exit', () => this.#lose(thread, new Error('the thread that reads large bodies has ended')))
+    this.#thread = thread
+    return thread
+  }
+
+  /** The next body starts another thread. */
+  #lose(thread: Worker, cause: unknown): void {
+    if (this.#thread !== thread) return
+    this.#thread = undefined
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    const message = 'The request body could not be read; try again shortly'
+    for (const { reject } of waiting) reject(new DomainError('unavailable', message, { retryAfterSeconds: 1, cause }))
+  }
+}
+
+/** The body's bytes as an array that owns its memory, so that it can move to another thread without a copy. */
+function ownBytes(raw: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer, byteOffset, byteLength } = raw
+  if (buffer instanceof ArrayBuffer && byteOffset === 0 && byteLength === buffer.byteLength) {
+    return new Uint8Array(buffer)
+  }
+  return new Uint8Array(raw)
+}

@@ -1,0 +1,42 @@
+import { DomainError } from '../errors.ts'
+import { type Envelope, scanEnvelope } from '../rpc/envelope-scanner.ts'
+import { assertFewMembers, assertParsable, CHECKED_FROM_BYTES } from './json-structure.ts'
+
+/** Work on the bytes of a request body that takes longer the larger the body is; it runs here or in the body thread. */
+export const BODY_TASKS = { json: parseJson, envelope: scanEnvelope } as const
+
+export type BodyTask = keyof typeof BODY_TASKS
+
+export interface BodyResults {
+  json: unknown
+  envelope: Envelope
+}
+
+/** What crosses to the body thread and back. An error of the domain travels as its parts, since a clone loses its class. */
+export interface BodyQuestion {
+  id: number
+  task: BodyTask
+  bytes: Uint8Array<ArrayBuffer>
+}
+
+export type BodyResponse = { id: number; bytes: Uint8Array<ArrayBuffer> } & (
+  | { kind: 'result'; result: unknown }
+  | { kind: 'rejected'; error: Pick<DomainError, 'code' | 'message' | 'field' | 'details'> }
+  | { kind: 'failed'; error: unknown }
+)
+
+/** Fails with `invalid_json`, or with `invalid_request` for a structure that would take long to parse. */
+export function parseJson(raw: Buffer): unknown {
+  assertParsable(raw)
+  const parsed = parse(raw)
+  if (raw.length >= CHECKED_FROM_BYTES) assertFewMembers(parsed)
+  return parsed
+}
+
+function parse(raw: Buffer): unknown {
+  try {
+    return JSON.parse(raw.toString('utf8'))
+  } catch (error) {
+    throw new DomainError('invalid_json', 'Invalid JSON request: the body is not valid JSON', { cause: error })
+  }
+}
