@@ -8,7 +8,7 @@ import { LaneRejection } from './lane-entry.ts'
 const SMALLER = 'lower max_tokens, fewer images, or fewer calls in a batch'
 
 /** Why the database refused a hold, in a sentence that names the cap and the way out. */
-export function refusal(result: AdmitResult, holdNanoUsd: bigint): DomainError {
+export function refusal(result: Pick<AdmitResult, 'outcome' | 'usdNano' | 'diemNano'>, holdNanoUsd: bigint): DomainError {
   const need = formatUsd(holdNanoUsd)
   const facts = { requiredUsd: need, balanceUsd: formatUsd(result.usdNano), balanceDiem: formatUsd(result.diemNano) }
   switch (result.outcome) {

@@ -141,7 +141,7 @@ export class RpcService {
    */
   async #scanLarge({ caller }: RequestContext, network: RpcNetwork, body: Buffer): Promise<Envelope> {
     const { bodies, rateLimiter, ratePlans } = this.#deps
-    const place = await rateLimiter.admit(ratePlans.planForRpc(caller, network.slug, 0))
+    const place = await rateLimiter.admit(ratePlans.planForRpc(caller, 0))
     try {
       await this.#assertBalance(caller.accountId, network)
     } catch (error) {
@@ -160,7 +160,7 @@ export class RpcService {
     if (balances.some(({ balanceNanoUsd, heldNanoUsd }) => balanceNanoUsd > heldNanoUsd)) return
     const nanoOf = (name: Currency): bigint => balances.find(({ currency }) => currency === name)?.balanceNanoUsd ?? 0n
     const found = { outcome: 'insufficient_balance', usdNano: nanoOf('usd'), diemNano: nanoOf('diem') } as const
-    throw refusal({ ...found, currency: null }, BigInt(baseCredits) * pricePerCreditNanoUsd)
+    throw refusal(found, BigInt(baseCredits) * pricePerCreditNanoUsd)
   }
 
   async #callSingle(admitted: Admitted): Promise<RpcResponse> {

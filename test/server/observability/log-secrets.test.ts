@@ -7,7 +7,7 @@ import type { PaymentWire } from '../../../server/domain/payments/payment-networ
 import { createLog } from '../../../server/observability/log.ts'
 import { createRedis } from '../../../server/store/redis/redis-client.ts'
 import { createOpenAiProvider } from '../../../server/upstream/inference/openai-provider.ts'
-import { createEvmClient } from '../../../server/upstream/payments/evm/evm-chain.ts'
+import { createEvmClient } from '../../../server/upstream/chain/evm-client.ts'
 import { RemoteFacilitator } from '../../../server/upstream/payments/remote-facilitator.ts'
 import { SolanaRpc } from '../../../server/upstream/payments/solana/solana-rpc.ts'
 import { createRpcNode } from '../../../server/upstream/rpc/rpc-node-client.ts'
@@ -77,7 +77,7 @@ const CLIENTS: Record<string, () => Promise<unknown>> = {
   'a gas estimate of an EVM node': () =>
     createEvmClient(upstream.plainUrl).estimateGas({ account: ADDRESS, to: ADDRESS, data: SIGNATURE }),
   'a contract wallet': () =>
-    createContractWalletVerifier(upstream.plainUrl).isValid({ address: ADDRESS, text: 'text', signature: SIGNATURE }),
+    createContractWalletVerifier(upstream.plainUrl).isValid({ address: ADDRESS, text: 'text', signature: SIGNATURE, clientAddress: '127.0.0.1' }),
   'the staking contract': () => chain().stakeNow(ADDRESS),
   'the staking contract at midnight': () => chain().stakesAtStartOf('2026-03-01', [ADDRESS]),
   'a Solana node': () =>
