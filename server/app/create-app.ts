@@ -58,7 +58,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   // Its default, a look at NODE_ENV, would put stack traces into answers.
   app.set('env', 'production')
   const serveDirectly = mountRestFacade(app, ROUTES, services)
-  mountMetrics(app, infrastructure.metrics, access, services.clientAddresses)
+  mountMetrics(app, infrastructure.metrics, { access, addresses: services.clientAddresses })
   mountHealth(app, readinessChecks(infrastructure), () => draining)
   app.use('/graphql', (request, response) => {
     // Express cuts the mount path off; the GraphQL server routes by the whole one.

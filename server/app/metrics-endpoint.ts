@@ -5,7 +5,11 @@ import type { OperatorAccess } from '../domain/operators/operator-access.ts'
 import type { Metrics } from '../observability/metrics.ts'
 
 /** `GET /metrics` for whoever holds an operator token: figures of a process are nobody else's business. */
-export function mountMetrics(app: Express, metrics: Metrics, access: OperatorAccess, addresses: ClientAddresses): void {
+export function mountMetrics(
+  app: Express,
+  metrics: Metrics,
+  { access, addresses }: { access: OperatorAccess; addresses: ClientAddresses },
+): void {
   app.get('/metrics', async (request, response) => {
     try {
       access.identify(request.headers.authorization, addresses.of(request))

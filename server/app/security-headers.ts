@@ -5,13 +5,13 @@ const HSTS_SECONDS = 31_536_000
 
 /** Names and values in turn: the headers of every response, whichever front sends it. */
 export function securityHeaders(publicUrl: string): readonly string[] {
-  return [
-    ...['X-Content-Type-Options', 'nosniff'],
-    ...['Referrer-Policy', 'no-referrer'],
-    ...['X-Frame-Options', 'DENY'],
-    // Browsers ignore it over plain HTTP, so a proxy that ends TLS may pass it on as it is.
-    ...(publicUrl.startsWith('https:') ? ['Strict-Transport-Security', `max-age=${HSTS_SECONDS}`] : []),
-  ]
+  const headers = {
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'DENY',
+    ...(publicUrl.startsWith('https:') ? { 'Strict-Transport-Security': `max-age=${HSTS_SECONDS}` } : {}),
+  }
+  return Object.entries(headers).flat()
 }
 
 type Fields = OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined

@@ -37,7 +37,7 @@ describe.runIf(hasEngine('postgres'))('single use without Redis', () => {
       for (let round = 0; round < 10; round++) {
         const header = await fieldHeader(signer)
         const statuses = await Promise.all([app.url, twin.url].map((url) => balanceAt(url, signer, header)))
-        expect(statuses.toSorted()).toEqual([200, 401])
+        expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 401])
       }
     } finally {
       await twin.close()
@@ -68,7 +68,7 @@ describe.runIf(hasEngine('postgres'))('single use without Redis', () => {
     try {
       for (const token of [early, await getToken(app.url)]) {
         const statuses = await Promise.all([app.url, twin.url].map((url) => createKey(url, signer, token)))
-        expect(statuses.toSorted()).toEqual([200, 400])
+        expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 400])
       }
     } finally {
       await twin.close()

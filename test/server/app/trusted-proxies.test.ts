@@ -29,7 +29,11 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([trusting.close(), direct.close()]))
 
-async function send(url: string, forwardedFor: string, init: RequestInit = {}): Promise<number> {
+async function send(
+  url: string,
+  forwardedFor: string,
+  init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {},
+): Promise<number> {
   const headers = { 'content-type': 'application/json', ...init.headers, 'x-forwarded-for': forwardedFor }
   const response = await fetch(url, { ...init, headers })
   await response.arrayBuffer()
