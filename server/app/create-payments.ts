@@ -26,21 +26,8 @@ type PaymentParts = Pick<
 export function createPayments({ x402, limits }: Config, parts: PaymentParts) {
   const { db, clock, ids, log, wait, windows, metrics, paymentNetworks: networks, balanceFeed } = parts
   const payments = new PaymentRepository(db)
-  const failureRepository = new SettlementFailureRepository(db)
-  const { failedSettlementsPerHour: perHour, failedSettlementsPerHourPerIp: perHourPerIp } = limits.wallet
-  const failures = new SettlementFailures({ repository: failureRepository, clock, perHour, perHourPerIp })
-  const feeRepository = new PaymentFeeRepository(db)
-  const fees = new PaymentFees({ repository: feeRepository, networks, gauge: metrics.gaugePaymentFees, clock, log })
-  const rechecks = new PaymentRechecks({
-    rechecks: new PaymentRecheckRepository(db),
-    payments,
-    networks,
-    balanceFeed,
-    gaugeDisappeared: metrics.gaugeDisappearedPayments,
-    clock,
-    ids,
-    log,
-  })
+  const { failures, fees, tasks: feeTasks } = createSettlementLimits(limits, parts)
+  const rechecks = createRechecks(payments, parts)
   const machine = new PaymentMachine({
     payments,
     networks,
@@ -87,9 +74,8 @@ export function createPayments({ x402, limits }: Config, parts: PaymentParts) {
     { name: 'unverified payments', everySeconds: 5, run: () => reconciler.runUnverified() },
     { name: 'credited payments', everySeconds: 15, run: () => rechecks.run() },
     { name: 'payment watch', everySeconds: 30, run: () => reconciler.watch() },
-    { name: 'payment fees', everySeconds: 30, run: () => fees.watch() },
     { name: 'disappeared payments', everySeconds: 30, run: () => rechecks.watch() },
-    { name: 'settlement failures', everySeconds: 3_600, run: () => failureRepository.forget(clock.now()) },
+    ...feeTasks,
   ]
   return {
     service,
@@ -107,4 +93,30 @@ export function createPayments({ x402, limits }: Config, parts: PaymentParts) {
       if (ownsDatabase) void reconciler.runAll().catch((error: unknown) => log.warn('payments wait', { error }))
     },
   }
+}
+
+/** What bounds the operator's costs: a budget for fees, and few settlements that fail. */
+function createSettlementLimits({ wallet }: Config['limits'], parts: PaymentParts) {
+  const { db, clock, log, metrics, paymentNetworks: networks } = parts
+  const repository = new SettlementFailureRepository(db)
+  const { failedSettlementsPerHour: perHour, failedSettlementsPerHourPerIp: perHourPerIp } = wallet
+  const fees = new PaymentFees({
+    repository: new PaymentFeeRepository(db),
+    networks,
+    gauge: metrics.gaugePaymentFees,
+    clock,
+    log,
+  })
+  const tasks: MaintenanceTask[] = [
+    { name: 'payment fees', everySeconds: 30, run: () => fees.watch() },
+    { name: 'settlement failures', everySeconds: 3_600, run: () => repository.forget(clock.now()) },
+  ]
+  return { fees, failures: new SettlementFailures({ repository, clock, perHour, perHourPerIp }), tasks }
+}
+
+function createRechecks(payments: PaymentRepository, parts: PaymentParts): PaymentRechecks {
+  const { db, clock, ids, log, metrics, paymentNetworks: networks, balanceFeed } = parts
+  const rechecks = new PaymentRecheckRepository(db)
+  const gaugeDisappeared = metrics.gaugeDisappearedPayments
+  return new PaymentRechecks({ rechecks, payments, networks, balanceFeed, gaugeDisappeared, clock, ids, log })
 }

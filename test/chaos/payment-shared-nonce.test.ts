@@ -14,7 +14,6 @@ const [SMALL, LARGE] = [5_000_000n, 10_000_000_000n]
 const OPTIONS = {
   engine: 'postgres',
   solana: null,
-  base: { confirmations: 1 },
   file: { limits: { wallet: { topUpsPerMinutePerIp: 100_000, failedSettlementsPerHourPerIp: 100_000 } } },
 } as const
 

@@ -2,8 +2,8 @@ import { startTestApp, type TestApp, type TestAppOptions } from './app.ts'
 import { type BaseChain, FACILITATOR_KEY, MERCHANT_ADDRESS, startBaseChain } from './base-chain.ts'
 import { SOLANA_FACILITATOR_KEY, SOLANA_MERCHANT_ADDRESS, type SolanaChain, startSolanaChain } from './solana-chain.ts'
 
-/** Test chains have higher fees than Base, and tests let them rise. */
-export const TEST_FEES = { maxFeePerGasGwei: 10_000, dailyFeeEth: 1_000 }
+/** Test chains have higher fees than Base, which tests let rise, and mine a block only for a transaction. */
+const TEST_BASE = { maxFeePerGasGwei: 10_000, dailyFeeEth: 1_000, confirmations: 1 }
 
 type Facilitator = { kind: 'local'; privateKey: string } | { kind: 'remote'; url: string }
 
@@ -32,7 +32,7 @@ export function paymentsSection(chains: Pick<PaymentsApp, 'base' | 'solana'>, op
     payTo: MERCHANT_ADDRESS,
     rpcUrl: chains.base.url,
     facilitator: local(FACILITATOR_KEY),
-    ...TEST_FEES,
+    ...TEST_BASE,
   }
   const solana = {
     payTo: SOLANA_MERCHANT_ADDRESS,

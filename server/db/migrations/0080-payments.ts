@@ -44,7 +44,8 @@ const STATEMENTS = [
   // A payer may sign several amounts under one nonce, of which the chain takes one.
   sql`create unique index payments_nonce_paid on payments (network, nonce_key) where transfer_index is not null`,
   sql`create unique index payments_nonce_settling on payments (network, nonce_key) where state = 'settling'`,
-  sql`create index payments_look on payments (look_at) where look_at is not null and state <> 'received'`,
+  sql`create index payments_look on payments (look_at) where look_at is not null`,
+  sql`create index payments_verified on payments (look_at) where look_at is not null and state <> 'received'`,
   sql`create index payments_unverified on payments (looks, look_at) where look_at is not null and state = 'received'`,
   sql`create index payments_recheck on payments (recheck_at) where recheck_at is not null`,
   sql`create index payments_disappeared on payments (disappeared_at) where disappeared_at is not null`,

@@ -59,20 +59,27 @@ export class RemoteFacilitator {
   }
 
   async verify(wire: PaymentWire): Promise<PaymentVerdict> {
-    const { isValid, invalidReason } = await this.#post('verify', wire, Verification, VERIFY_TIMEOUT_MS)
+    const { isValid, invalidReason } = await this.#post('verify', wire, {
+      shape: Verification,
+      deadlineMs: VERIFY_TIMEOUT_MS,
+    })
     return isValid ? { valid: true } : refusal(invalidReason)
   }
 
   /** Never throws: whatever is not a plain answer leaves the outcome unknown. */
   async settle(wire: PaymentWire): Promise<RemoteSettlement> {
     try {
-      return settlement(await this.#post('settle', wire, Settlement, SETTLE_TIMEOUT_MS))
+      return settlement(await this.#post('settle', wire, { shape: Settlement, deadlineMs: SETTLE_TIMEOUT_MS }))
     } catch {
       return { outcome: { kind: 'unknown', reason: 'no_answer' }, transactionId: null }
     }
   }
 
-  async #post<Result>(path: string, wire: PaymentWire, shape: z.ZodType<Result>, deadlineMs: number): Promise<Result> {
+  async #post<Result>(
+    path: string,
+    wire: PaymentWire,
+    { shape, deadlineMs }: { shape: z.ZodType<Result>; deadlineMs: number },
+  ): Promise<Result> {
     const body = { x402Version: wire.x402Version, paymentPayload: wire, paymentRequirements: wire.accepted }
     const { status, value } = await requestJson(`${this.#url}/${path}`, { method: 'POST', body, deadlineMs })
     const read = shape.safeParse(value)

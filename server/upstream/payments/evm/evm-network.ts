@@ -105,7 +105,7 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   async recheck(payment: SignedPayment, transfer: CreditedTransfer, hints: LookUpHints): Promise<TransferStanding> {
-    return this.#ask((settlement, signal) => settlement.recheck(payment, transfer, hints, signal))
+    return this.#ask((settlement, signal) => settlement.recheck(payment, { transfer, hints }, signal))
   }
 
   async inspect(): Promise<string[]> {

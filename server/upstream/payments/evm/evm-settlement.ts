@@ -76,8 +76,7 @@ export class EvmSettlement {
 
   recheck(
     payment: SignedPayment,
-    transfer: CreditedTransfer,
-    hints: LookUpHints,
+    { transfer, hints }: { transfer: CreditedTransfer; hints: LookUpHints },
     signal: AbortSignal,
   ): Promise<TransferStanding> {
     return this.#chain(signal).recheck(payment, transfer, hints)

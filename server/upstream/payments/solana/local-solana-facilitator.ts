@@ -1,14 +1,9 @@
 import { sign } from 'node:crypto'
 import { z } from 'zod'
-import type {
-  PaymentVerdict,
-  ReserveFee,
-  SettleOutcome,
-  SignedPayment,
-} from '../../../domain/payments/payment-network.ts'
+import type { PaymentVerdict, SettleOutcome, SignedPayment } from '../../../domain/payments/payment-network.ts'
 import { encodeBase58 } from '../../../domain/wallets/base58.ts'
 import type { SolanaSecret } from '../../../domain/wallets/solana-secret.ts'
-import type { SolanaFacilitator, TellTransaction } from './solana-facilitator.ts'
+import type { SettlementHooks, SolanaFacilitator } from './solana-facilitator.ts'
 import { COMMITMENT } from './solana-ledger-reader.ts'
 import { feeOf } from './payment-transfer.ts'
 import { type SolanaRpc, SolanaRpcError } from './solana-rpc.ts'
@@ -69,8 +64,7 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
   async settle(
     _payment: SignedPayment,
     message: TransferMessage,
-    tell: TellTransaction,
-    reserveFee: ReserveFee,
+    { tell, reserveFee }: SettlementHooks,
   ): Promise<SettleOutcome> {
     if (!this.#isFeePayerOf(message)) return { kind: 'failed', reason: FEE_PAYER_MISMATCH }
     await reserveFee(feeOf(message))

@@ -2,7 +2,7 @@ import type { Clock } from '../../../domain/clock.ts'
 import type { PaymentVerdict, SettleOutcome, SignedPayment } from '../../../domain/payments/payment-network.ts'
 import { parseSolanaKey } from '../../../domain/wallets/wallet-address.ts'
 import type { RemoteFacilitator } from '../remote-facilitator.ts'
-import type { SolanaFacilitator, TellTransaction } from './solana-facilitator.ts'
+import type { SettlementHooks, SolanaFacilitator } from './solana-facilitator.ts'
 
 /** Facilitators change their keys seldom, and may draw one of several at each question. */
 const FEE_PAYER_AGE_MS_MAX = 60_000
@@ -41,7 +41,7 @@ export class RemoteSolanaFacilitator implements SolanaFacilitator {
     return this.#remote.verify(wire)
   }
 
-  async settle({ wire }: SignedPayment, _message: unknown, tell: TellTransaction): Promise<SettleOutcome> {
+  async settle({ wire }: SignedPayment, _message: unknown, { tell }: SettlementHooks): Promise<SettleOutcome> {
     const { outcome, transactionId } = await this.#remote.settle(wire)
     if (transactionId !== null) await tell(transactionId)
     return outcome

@@ -8,6 +8,12 @@ import type { TransferMessage } from './transfer-message.ts'
 
 export type TellTransaction = (transactionId: string) => Promise<void>
 
+/** Called before anything is sent. */
+export interface SettlementHooks {
+  tell: TellTransaction
+  reserveFee: ReserveFee
+}
+
 /** Who pays the fee and sends the transaction: this process, or a service behind a URL. */
 export interface SolanaFacilitator {
   /** Known from the start only where the key is our own. */
@@ -16,12 +22,7 @@ export interface SolanaFacilitator {
   /** The only transaction that can carry the message, where that is known: our own signature of it. */
   transactionIdOf(message: TransferMessage): string | null
   verify(payment: SignedPayment, message: TransferMessage): Promise<PaymentVerdict>
-  settle(
-    payment: SignedPayment,
-    message: TransferMessage,
-    tell: TellTransaction,
-    reserveFee: ReserveFee,
-  ): Promise<SettleOutcome>
+  settle(payment: SignedPayment, message: TransferMessage, hooks: SettlementHooks): Promise<SettleOutcome>
   /** What keeps it from working, for the operator. */
   inspect(): Promise<string[]>
 }

@@ -126,7 +126,7 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     try {
       await this.#parts.cluster.assertMainnet()
       const message = readPayload(payment.wire.payload)
-      return await this.#parts.facilitator.settle(payment, message, onTransaction, reserveFee)
+      return await this.#parts.facilitator.settle(payment, message, { tell: onTransaction, reserveFee })
     } catch (error) {
       this.#parts.log.warn('settling a payment broke off', { network: this.network, error })
       return { kind: 'unknown', reason: 'settlement_broke_off' }

@@ -28,9 +28,7 @@ export class SolanaRpc {
   constructor(nodeUrl: string) {
     const url = new URL(nodeUrl)
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-    this.#headers = {
-      ...(credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
-    }
+    this.#headers = credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
     url.username = ''
     url.password = ''
     this.#url = url.href

@@ -43,7 +43,7 @@ describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('settlement fe
   it('never exceed the budget of a day over all processes', async () => {
     const processes = [startProcess(), startProcess()]
     const reserved = await Promise.allSettled(
-      Array.from({ length: 30 }, (_, index) => processes[index % 2]?.fees.open(NETWORK).reserve(7n)),
+      Array.from({ length: 30 }, async (_, index) => processes[index % 2]?.fees.open(NETWORK).reserve(7n)),
     )
     expect(reserved.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)
     await processes[0]?.fees.open(NETWORK).reserve(2n)
