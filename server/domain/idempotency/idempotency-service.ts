@@ -76,7 +76,7 @@ export class IdempotencyService {
    */
   async begin(request: IdempotentRequest): Promise<Begun> {
     const id = { accountId: request.context.caller.accountId, key: parseIdempotencyKey(request.key) }
-    const fingerprint = fingerprintOf(request)
+    const fingerprint = await fingerprintOf(request)
     const lane = `${id.accountId}:${id.key}`
     let patience: AbortSignal | undefined
     for (;;) {
