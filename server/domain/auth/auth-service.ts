@@ -5,6 +5,7 @@ import type { LastUsedRecorder } from '../api-keys/last-used-recorder.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { RecentCache } from '../recent-cache.ts'
+import { within } from '../within.ts'
 import type { Caller, KeyCaller } from './caller.ts'
 
 /** How long a missed message between processes can keep a revoked key alive. */
@@ -12,6 +13,8 @@ const CACHE_AGE_MS_MAX = 5_000
 const CACHED_KEYS_MAX = 50_000
 const CACHED_UNKNOWN_KEYS_MAX = 5_000
 const REMEMBERED_HASHES_MAX = 5_000
+/** A request waits no longer for its key to be read; its client is told to come again. */
+const LOOKUP_PATIENCE_MS = 5_000
 
 interface Lookup {
   /** Null: no such key, or a revoked one. */
@@ -125,7 +128,7 @@ export class AuthService {
 
   async #read(hash: string): Promise<Lookup> {
     const loadedAtMs = this.#deps.clock.nowMs()
-    const found = await this.#deps.repository.findByHash(hash)
+    const found = await within(LOOKUP_PATIENCE_MS, this.#deps.repository.findByHash(hash))
     if (found === undefined || found.key.revokedAt !== null) {
       return { caller: null, revoked: found !== undefined, suspended: false, loadedAtMs }
     }

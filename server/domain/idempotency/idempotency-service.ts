@@ -5,6 +5,7 @@ import { dashed } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { LateCharge, LateMetering } from '../metering/metered-request.ts'
 import type { RateGrant, RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
+import { within } from '../within.ts'
 import type { BodyVault } from './body-vault.ts'
 import { readBody } from './body-writer.ts'
 import { fingerprintOf, parseIdempotencyKey } from './idempotency-key.ts'
@@ -14,6 +15,8 @@ import { IdempotentRun } from './idempotent-run.ts'
 import { RunningRequests } from './running-requests.ts'
 
 const KEPT_MS = 24 * 3_600_000
+/** A request waits no longer for the database to record its key. */
+const CLAIM_PATIENCE_MS = 5_000
 const POLL_MS_MIN = 25
 const POLL_MS_MAX = 1_000
 const DELETED_AT_ONCE_MAX = 200
@@ -119,7 +122,8 @@ export class IdempotencyService {
     } catch (error) {
       end()
       // A claim whose answer got lost may stand; while this process lives, no other would take it over.
-      if (!(error instanceof DomainError)) this.#unwritten.push(() => this.#deps.records.remove(claim))
+      const mayHaveClaimed = !(error instanceof DomainError) || error.code === 'unavailable'
+      if (mayHaveClaimed) this.#unwritten.push(() => this.#deps.records.remove(claim))
       throw error
     }
   }
@@ -129,8 +133,8 @@ export class IdempotencyService {
     const { records, processId, wait, waitMsMax } = this.#deps
     let waitedMs = 0
     for (let pauseMs = POLL_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, POLL_MS_MAX)) {
-      if (await records.insert(claim)) return undefined
-      const seen = await records.find(claim)
+      if (await within(CLAIM_PATIENCE_MS, records.insert(claim))) return undefined
+      const seen = await within(CLAIM_PATIENCE_MS, records.find(claim))
       if (seen === undefined) continue
       if (this.#isExpired(seen)) {
         if (await records.takeOver(seen, claim)) return undefined
