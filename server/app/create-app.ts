@@ -59,7 +59,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   app.set('env', 'production')
   const serveDirectly = mountRestFacade(app, ROUTES, services)
   mountMetrics(app, infrastructure.metrics, { access, addresses: services.clientAddresses })
-  mountHealth(app, readinessChecks(infrastructure), () => draining)
+  mountHealth(app, readinessChecks(infrastructure, parts.money.metering), () => draining)
   app.use('/graphql', (request, response) => {
     // Express cuts the mount path off; the GraphQL server routes by the whole one.
     request.url = request.originalUrl

@@ -1,4 +1,3 @@
-import { utcDay } from '../domain/clock.ts'
 import { AccountChanges } from '../domain/ledger/account-changes.ts'
 import { BalanceFeed } from '../domain/ledger/balance-feed.ts'
 import { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
@@ -48,10 +47,7 @@ export function createMoney(parts: MoneyParts) {
     holds,
     settle: (item) => metering.settleItem(item),
     releaseUnsettled: () => metering.releaseUnsettled(),
-    expireRest: (hold, restNano) => {
-      const endedHold = { ...hold, day: utcDay(hold.admittedAt) }
-      return diemAllowance.expireRest(endedHold, restNano)
-    },
+    expireRest: (hold, restNano) => diemAllowance.expireRest(hold, restNano),
     released: (accountId) => balanceFeed.changed(accountId),
     processId,
     clock,

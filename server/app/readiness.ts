@@ -8,12 +8,11 @@ export interface MoneyLaneHealth {
 }
 
 const STALLED_MS_MAX = 5_000
-const NEVER_STALLED = { stalledMs: () => 0 }
 
 /** What has to answer before this process should get traffic; without Redis it serves on, limiting by itself. */
 export function readinessChecks(
   { checkDatabase, isStoreDegraded }: Infrastructure,
-  lane: MoneyLaneHealth = NEVER_STALLED,
+  lane: MoneyLaneHealth,
 ): ReadinessCheck[] {
   return [
     { name: 'database', required: true, check: oneAtATime(checkDatabase) },

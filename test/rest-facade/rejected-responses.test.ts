@@ -257,4 +257,30 @@ describe('API keys', () => {
       'viewer.usage': 'FORBIDDEN',
     })
   })
+
+  test('that reached their limit are told the limit, what is spent, the period and its reset', async () => {
+    const { accountId } = await app.createAccount({ tier: 'standard' })
+    const { secret } = await app.app.services.apiKeys.createForAccount(accountId, {
+      type: 'INFERENCE',
+      description: 'a',
+      limits: { usdNano: 1_000n, diemNano: null },
+      limitPeriod: 'MONTH',
+      modelPrivacy: 'ALL',
+      expiresAt: null,
+    })
+    const { status, body } = await send('/chat/completions', { key: secret, body: PROMPT })
+    const now = new Date()
+    const resetsAt = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString()
+    expect({ status, body }).toMatchObject({
+      status: 402,
+      body: {
+        code: 'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
+        error: expect.stringContaining(`resets at ${resetsAt}`),
+        limit: '0.000001',
+        spent: '0',
+        period: 'MONTH',
+        resetsAt,
+      },
+    })
+  })
 })

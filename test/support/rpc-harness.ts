@@ -42,7 +42,11 @@ export function createRpcHarness(
   const service = new RpcService({
     metering,
     ratePlans: new RatePlans(LimitTable.parse({})),
-    rateLimiter: new RateLimitService({ store: new MemoryWindowStore({ clock }), clock, refusals: { record: () => undefined } }),
+    rateLimiter: new RateLimitService({
+      store: new MemoryWindowStore({ clock }),
+      clock,
+      refusals: { record: () => undefined },
+    }),
     ledger: { balances: async () => [{ currency: 'usd', balanceNanoUsd: metering.balanceNanoUsd, heldNanoUsd: 0n }] },
     bodies: new BodyReader(),
     networks: createNetworkTable('robinhood'),

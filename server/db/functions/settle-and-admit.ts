@@ -19,13 +19,19 @@ declare
   instant timestamptz := date_trunc('milliseconds', ledger_instant(process_time));
   named uuid[] := array(select account_id from unnest(settlements) union select account_id from unnest(admissions));
   busy uuid[];
+  -- Accounts whose DIEM is still that of an earlier day.
+  behind uuid[];
+  account uuid;
 begin
   -- In key order, here and in every function that moves money, so that processes cannot deadlock.
   with locked as materialized (
-    select b.account_id, b.currency from balances b where b.account_id = any (named)
+    select b.account_id, b.currency, b.epoch_day from balances b where b.account_id = any (named)
     order by b.account_id, b.currency for update skip locked
   )
-  select coalesce(array_agg(missed.account_id), '{}') into busy
+  select coalesce(array_agg(missed.account_id), '{}'), (
+    select array_agg(l.account_id) from locked l
+    where l.currency = 'diem' and (l.epoch_day is null or l.epoch_day < (instant at time zone 'UTC')::date)
+  ) into busy, behind
   from (
     select b.account_id, b.currency from balances b where b.account_id = any (named)
     except select account_id, currency from locked
@@ -45,6 +51,11 @@ begin
       from settle_holds(settlements, busy, instant) s;
   end if;
   if array_length(admissions, 1) > 0 then
+    -- A hold is never paid with DIEM of an earlier day, whatever day the process believed it to be.
+    foreach account in array coalesce(behind, '{}') loop
+      continue when account = any (busy);
+      perform start_diem_day(account, process_time, gen_random_uuid(), gen_random_uuid());
+    end loop;
     return query
       select 'admit', a.ordinal, a.outcome, a.currency, null::bigint, a.usd_nano, a.diem_nano, a.admitted_at
       from admit_holds(admissions, busy, by_process, instant) a;

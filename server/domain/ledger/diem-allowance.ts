@@ -6,8 +6,8 @@ import type { LedgerRepository, Posting } from './ledger-repository.ts'
 
 const ACCOUNTS_REMEMBERED_MAX = 100_000
 
-/** `day` is the day of the hold by the database's clock, where the caller knows it. */
-type EndedHold = Pick<Hold, 'accountId' | 'requestId' | 'admittedAt'> & { day?: string }
+/** `day` is the day of the hold by the database's clock. */
+type EndedHold = Pick<Hold, 'accountId' | 'requestId'> & { day: string }
 
 /**
  * The daily DIEM allowance: what stake grants at 00:00 UTC, and what of yesterday's expires then (specification,
@@ -63,10 +63,9 @@ export class DiemAllowance {
   }
 
   /** What a hold of an earlier day did not use belongs to that day and expires with it. */
-  async expireRest({ accountId, requestId, admittedAt, day }: EndedHold, restNano: bigint): Promise<void> {
-    const ofDay = day ?? utcDay(this.#toLedger(admittedAt))
-    if (ofDay === utcDay(this.now())) return
-    await this.#ledger.expireDiemRest({ accountId, requestId, day: ofDay, restNano }, this.#posting())
+  async expireRest({ accountId, requestId, day }: EndedHold, restNano: bigint): Promise<void> {
+    if (day === utcDay(this.now())) return
+    await this.#ledger.expireDiemRest({ accountId, requestId, day, restNano }, this.#posting())
   }
 
   #toLedger(instant: Date): Date {

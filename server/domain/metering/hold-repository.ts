@@ -2,6 +2,7 @@ import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { RunStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema.ts'
 import { utcInstant } from '../clock.ts'
+import type { LimitPeriod } from '../api-keys/api-key.ts'
 import type { Currency } from '../money.ts'
 import { admissionText, arrayText, settlementText } from './batch-text.ts'
 
@@ -131,6 +132,22 @@ export class HoldRepository {
     const results: MoneyResult[] = []
     for (const row of rows) results[places[row.kind][row.ordinal - 1] ?? -1] = toResult(row)
     return results
+  }
+
+  /** What the limit of a key is, and what of it is charged or held in its current period; undefined without a limit. */
+  async findKeyLimit(accountId: string, keyId: string, { currency, at }: { currency: Currency; at: Date }) {
+    const limit = currency === 'usd' ? sql.ref('k.limit_usd_nano') : sql.ref('k.limit_diem_nano')
+    const { rows } = await sql<{ limit_nano: string | null; spent_nano: string; period: LimitPeriod; instant: Date }>`
+      select ${limit}::text as limit_nano, k.limit_period as period, t.instant,
+        key_spent_nano(s, k.limit_period, (t.instant at time zone 'UTC')::date)::text as spent_nano
+      from api_keys k
+      cross join (select ledger_instant(${at}::timestamptz) as instant) t
+      left join key_spend s on s.account_id = k.account_id and s.key_id = k.key_id and s.currency = ${currency}
+      where k.account_id = ${accountId}::uuid and k.key_id = ${keyId}::uuid`.execute(this.#db)
+    const [row] = rows
+    if (row === undefined || row.limit_nano === null) return undefined
+    const { period, instant } = row
+    return { limitNano: BigInt(row.limit_nano), spentNano: BigInt(row.spent_nano), period, instant }
   }
 
   /** Grows an open hold to an amount. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, utcDay } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
 import type { AbandonedHold, HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
@@ -77,7 +77,8 @@ export class HoldSweeper {
     const { outcome } = await settle(release)
     const { account_id: accountId, request_id: requestId, currency } = release
     // A process that was thought dead may have settled it meanwhile.
-    if (currency === 'diem' && outcome === 'settled') await expireRest({ accountId, requestId, admittedAt }, amountNano)
+    if (currency === 'diem' && outcome === 'settled')
+      await expireRest({ accountId, requestId, day: utcDay(admittedAt) }, amountNano)
     released(accountId)
   }
 

@@ -10,6 +10,7 @@ import { HeldRequest } from './held-request.ts'
 import { chargeOf, type Hold } from './hold.ts'
 import type {
   AdmitItem,
+  AdmitOutcome,
   AdmitResult,
   ExtendOutcome,
   HoldRepository,
@@ -19,7 +20,7 @@ import type {
 import { LaneRejection } from './lane-entry.ts'
 import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
 import { MoneyLane, type SubmitOptions } from './money-lane.ts'
-import { belowMinimum, notAdmitted, refusal } from './refusal.ts'
+import { belowMinimum, notAdmitted, refusal, type KeyLimit } from './refusal.ts'
 
 /** How long an item waits for the database before it is given up. */
 export interface Patience {
@@ -91,6 +92,11 @@ export class MeteringService implements Metering, LateMetering {
     await held?.settle(usage)
   }
 
+  /** How long the database has decided nothing while requests wait for it; for readiness. */
+  stalledMs(): number {
+    return this.#lane.stalledMs()
+  }
+
   /** Resolves when every request that was opened has ended, and no admission or settlement is waiting or in flight. */
   async drained(): Promise<void> {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -151,7 +157,7 @@ export class MeteringService implements Metering, LateMetering {
   ): Promise<Hold | 'settled_before'> {
     const { diemAllowance, balanceFeed, clock } = this.#deps
     const amountNanoUsd = wantedNanoUsd < HOLD_NANO_USD_MAX ? wantedNanoUsd : HOLD_NANO_USD_MAX
-    const startMs = clock.nowMs()
+    const startMs = clock.monotonicMs()
     await within(this.#patience.admitMs, diemAllowance.ensure(accountId, clock.now()))
     const result = await this.#admit(
       {
@@ -161,11 +167,13 @@ export class MeteringService implements Metering, LateMetering {
         amount_nano: amountNanoUsd.toString(),
         admitted_at: lateAt === null ? null : utcInstant(lateAt),
       },
-      { signal, patienceMs: this.#patience.admitMs - (clock.nowMs() - startMs) },
+      { signal, patienceMs: this.#patience.admitMs - (clock.monotonicMs() - startMs) },
     )
     if (result.outcome === 'settled_before') return 'settled_before'
     const { currency, admittedAt, usdNano, diemNano } = result
-    if (currency === null || admittedAt === null) throw refusal(result, wantedNanoUsd)
+    if (currency === null || admittedAt === null) {
+      throw refusal(result, wantedNanoUsd, await this.#findKeyLimit(result.outcome, accountId, keyId))
+    }
     balanceFeed.changed(accountId)
     return {
       holdId: requestId,
@@ -177,6 +185,14 @@ export class MeteringService implements Metering, LateMetering {
       admittedAt,
       balancesBefore: { usdNano, diemNano },
     }
+  }
+
+  /** For the message only: without it the rejection stands all the same. */
+  async #findKeyLimit(outcome: AdmitOutcome, accountId: string, keyId: string | null): Promise<KeyLimit | undefined> {
+    if (keyId === null || (outcome !== 'key_limit_usd' && outcome !== 'key_limit_diem')) return undefined
+    const currency = outcome === 'key_limit_usd' ? 'usd' : 'diem'
+    const { holds, clock } = this.#deps
+    return holds.findKeyLimit(accountId, keyId, { currency, at: clock.now() }).catch(() => undefined)
   }
 
   /** Judged by what the admission answered, so that it costs no look of its own; only a refusal has to free its hold. */

@@ -48,6 +48,8 @@ export class MoneyLane {
   #lostInARow = 0
   #idle: (() => void)[] = []
   #tick = 0
+  /** When the database last decided a batch, or the lane began to wait for it. */
+  #progressTick = 0
   #ticking: NodeJS.Timeout | undefined
 
   constructor(deps: MoneyLaneDeps) {
@@ -60,6 +62,7 @@ export class MoneyLane {
     const lastTick = this.#tick + Math.ceil(patienceMs / TICK_MS)
     const entry: LaneEntry = new LaneEntry({ item, lastTick, signal, ended: () => this.#ended(entry) })
     const isFull = item.kind === 'admit' && this.#open.size >= WAITING_ENTRIES_MAX
+    if (this.#open.size === 0) this.#progressTick = this.#tick
     this.#open.add(entry)
     this.#ticking ??= setInterval(() => this.#onTick(), TICK_MS).unref()
     if (isFull) entry.giveUp('full')
@@ -75,6 +78,11 @@ export class MoneyLane {
   drained(): Promise<void> {
     if (this.#open.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  /** How long the database has decided nothing while entries wait for it. */
+  stalledMs(): number {
+    return this.#open.size === 0 ? 0 : (this.#tick - this.#progressTick) * TICK_MS
   }
 
   #ended(entry: LaneEntry): void {
@@ -137,10 +145,15 @@ export class MoneyLane {
   }
 
   async #send(batch: readonly LaneEntry[], waits: boolean): Promise<readonly MoneyResult[]> {
-    return this.#deps.send(
-      batch.map((entry) => entry.item),
-      { waits },
-    )
+    const items = batch.map((entry) => entry.item)
+    try {
+      const results = await this.#deps.send(items, { waits })
+      this.#progressTick = this.#tick
+      return results
+    } catch (error) {
+      if (!isTransientDatabaseFailure(error)) this.#progressTick = this.#tick
+      throw error
+    }
   }
 
   /** Puts entries back before all others, which leave with them. */

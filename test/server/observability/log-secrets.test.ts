@@ -77,7 +77,12 @@ const CLIENTS: Record<string, () => Promise<unknown>> = {
   'a gas estimate of an EVM node': () =>
     createEvmClient(upstream.plainUrl).estimateGas({ account: ADDRESS, to: ADDRESS, data: SIGNATURE }),
   'a contract wallet': () =>
-    createContractWalletVerifier(upstream.plainUrl).isValid({ address: ADDRESS, text: 'text', signature: SIGNATURE, clientAddress: '127.0.0.1' }),
+    createContractWalletVerifier(upstream.plainUrl).isValid({
+      address: ADDRESS,
+      text: 'text',
+      signature: SIGNATURE,
+      clientAddress: '127.0.0.1',
+    }),
   'the staking contract': () => chain().stakeNow(ADDRESS),
   'the staking contract at midnight': () => chain().stakesAtStartOf('2026-03-01', [ADDRESS]),
   'a Solana node': () =>
