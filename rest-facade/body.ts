@@ -5,6 +5,7 @@ import { bodyTooLarge, decodeBody } from './content-decoding.ts'
 import type { Route } from './route.ts'
 
 const EMPTY = Buffer.alloc(0)
+const JOINED_AS_THEY_COME_BYTES_MIN = 1024 * 1024
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
 export interface ReadBody {
@@ -40,23 +41,43 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
   // A client may leave while the payment it brought settles; nothing would ever be heard of its body.
   if (request.destroyed) return Promise.reject(cutOff())
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
+    const chunks = new BodyChunks(Number(request.headers['content-length'] ?? 0))
     request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes > limitBytes) {
+      if (chunks.bytes + chunk.length > limitBytes) {
         request.pause()
         reject(bodyTooLarge(limitBytes))
         return
       }
       chunks.push(chunk)
     })
-    request.once('end', () =>
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
-    )
+    request.once('end', () => resolve(chunks.join()))
     request.once('error', reject)
     request.once('close', () => {
       if (!request.complete) reject(cutOff())
     })
   })
+}
+
+/** Joins the chunks of a body as they come where its length is known: joining 35 MB at the end would take 30 ms at once. */
+class BodyChunks {
+  readonly #whole: Buffer | undefined
+  readonly #chunks: Buffer[] = []
+  bytes = 0
+
+  constructor(announcedBytes: number) {
+    // Pages of it that are never written take no memory.
+    if (announcedBytes > JOINED_AS_THEY_COME_BYTES_MIN) this.#whole = Buffer.alloc(announcedBytes)
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#whole === undefined) this.#chunks.push(chunk)
+    else chunk.copy(this.#whole, this.bytes)
+    this.bytes += chunk.length
+  }
+
+  join(): Buffer {
+    if (this.#whole !== undefined) return this.#whole
+    const [first] = this.#chunks
+    return this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks)
+  }
 }

@@ -127,6 +127,7 @@ function configOf({ provider, node }: SluiceOptions): object {
         type: 'text',
         providers: [{ id: 'main', model: 'fake-model' }],
         maxCompletionTokens: 8_192,
+        capabilities: { supportsVision: true },
         pricing: { input: { usd: 0.15 }, output: { usd: 0.6 } },
       },
     ],

@@ -134,6 +134,6 @@ async function send(sluice: Sluice, { path, body, headers = {} }: Attack): Promi
 /** Since the last call of this. */
 async function longestBlockMs({ server }: Sluice): Promise<number> {
   const response = await fetch(`${server.origin}/metrics`, { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } })
-  const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(await response.text())?.[1]
+  const seconds = /^sluice_nodejs_eventloop_lag_max_seconds (\S+)/m.exec(await response.text())?.[1]
   return Math.max(0, Number(seconds) * 1_000 - MONITOR_RESOLUTION_MS)
 }
