@@ -1,7 +1,9 @@
 import { ADMIT_HOLDS } from './admit-holds.ts'
 import { ADMIT_ONE_HOLD } from './admit-one-hold.ts'
+import { BEGIN_CLOSING } from './begin-closing.ts'
 import { EXCHANGE_HOLDS } from './exchange-holds.ts'
 import { EXTEND_HOLD } from './extend-hold.ts'
+import { FINISH_CLOSING } from './finish-closing.ts'
 import { KEY_SPENT_NANO } from './key-spent-nano.ts'
 import { LEDGER_INSTANT } from './ledger-instant.ts'
 import { SETTLE_HOLDS } from './settle-holds.ts'
@@ -15,4 +17,6 @@ export const FUNCTIONS: readonly string[] = [
   EXTEND_HOLD,
   SETTLE_HOLDS,
   EXCHANGE_HOLDS,
+  BEGIN_CLOSING,
+  FINISH_CLOSING,
 ]

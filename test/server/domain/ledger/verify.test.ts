@@ -75,7 +75,11 @@ async function fillLedger(): Promise<void> {
   const clock = createFakeClock('2026-02-27T12:00:00.000Z')
   money = createMoneyHarness(database.db, clock)
   await money.sweeper.start()
-  const closing = new UsageClosing({ closings: new UsageClosingRepository(database.db), clock })
+  const closing = new UsageClosing({
+    closings: new UsageClosingRepository(database.db),
+    clock,
+    ids: createIdSource(clock),
+  })
   const caller = await money.addCaller({ usdNano: 10n * USD })
   const staked = await money.addCaller({ usdNano: USD, stakeNano: 2n * USD })
   await money.ledger.grant({ accountId: caller.accountId, amountNanoUsd: USD, reason: 'test', reference: 'gift' })
