@@ -22,9 +22,9 @@ begin
       select b.account_id from balances b where b.account_id = any(of_accounts)
       order by b.account_id, b.currency for update skip locked
     )
-    select array_agg(a.account_id) into idle from unnest(of_accounts) a(account_id)
-    where (select count(*) from unlocked u where u.account_id = a.account_id)
-      = (select count(*) from balances b where b.account_id = a.account_id);
+    select array_agg(u.account_id) into idle
+    from (select account_id, count(*) as currencies from unlocked group by 1) u
+    where u.currencies = (select count(*) from balances b where b.account_id = u.account_id);
   end if;
 
   -- Never wait for a closing that another process finishes while balances are locked.
@@ -32,11 +32,11 @@ begin
     select c.account_id from usage_closings c where c.account_id = any(idle) for update skip locked
   )
   select array_agg(a.account_id) into idle from unnest(idle) a(account_id)
-  where exists (select 1 from unlocked u where u.account_id = a.account_id)
+  where a.account_id = any(array(select u.account_id from unlocked u))
     or not exists (select 1 from usage_closings c where c.account_id = a.account_id);
 
   return query
-  with first as (
+  with first as materialized (
     select a.account_id, (
       select min(d.day) from usage_daily d where d.account_id = a.account_id and d.day < until_day and d.day >=
         coalesce((select c.closed_until from usage_closings c where c.account_id = a.account_id), '-infinity')

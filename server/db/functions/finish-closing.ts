@@ -19,13 +19,16 @@ function closingSpans(days: number): string {
 ) c`
 }
 
-/** Sums up the spans that end with the days that are being closed, from rows `p` of shorter ones. */
+/**
+ * Sums up the spans that end with the days that are being closed, from rows `p` of shorter ones. Each account's rows are
+ * a subquery that `offset 0` keeps apart, so no plan begins with the rows of all accounts.
+ */
 function sumUpSpans(days: number, grain: string, parts: string): string {
   return `
   insert into ${TOTALS}
   select p.account_id, ${grain}, ${days}, ${toMonday('p.starts', days)}, p.key_id, p.sku, p.line_type, p.unit_type, p.currency,
     max(p.model_name), max(p.model_type), ${SUMS}
-  from ${closingSpans(days)} cross join lateral (${parts}) p
+  from ${closingSpans(days)} cross join lateral (${parts} offset 0) p
   where ${toMonday('p.starts', days)} > c.from_day - ${days} and ${toMonday('p.starts', days)} <= c.until_day - ${days}
   group by 1, 2, 3, 4, 5, 6, 7, 8, 9;`
 }
@@ -64,12 +67,13 @@ declare
   accounts uuid[];
   from_days date[];
   until_days date[];
+  first_day date;
   first_hour timestamptz;
   until_hour timestamptz;
 begin
   select array_agg(c.account_id), array_agg(c.closed_until), array_agg(c.closing_until),
-      min(c.closed_until)::timestamp at time zone 'UTC', max(c.closing_until)::timestamp at time zone 'UTC'
-    into accounts, from_days, until_days, first_hour, until_hour
+      min(c.closed_until), min(c.closed_until)::timestamp at time zone 'UTC', max(c.closing_until)::timestamp at time zone 'UTC'
+    into accounts, from_days, until_days, first_day, first_hour, until_hour
     from (
       select * from usage_closings c where c.account_id = any(of_accounts) and c.closed_until < c.closing_until
       order by c.account_id for update skip locked
@@ -79,12 +83,13 @@ begin
   end if;
 
   -- Discard the totals of reopened days.
-  delete from usage_daily_totals t
-    using ${CLOSING} cross join unnest(array['all', 'line', 'model', 'key', 'total']) g(grain) cross join (values (1), (7), (28)) s(days)
-    where t.account_id = c.account_id and t.grain = g.grain and t.days = s.days and t.starts > c.from_day - s.days;
-  delete from usage_hourly_totals t using ${CLOSING} cross join unnest(array['model', 'key', 'total']) g(grain)
-    where t.account_id = c.account_id and t.grain = g.grain and t.hour >= c.from_day::timestamp at time zone 'UTC'
-      and t.hour >= first_hour;
+  delete from usage_daily_totals t using ${CLOSING}
+    where t.account_id = c.account_id and t.starts > c.from_day - t.days
+      and t.account_id = any(accounts) and t.grain = any('{all,line,model,key,total}') and t.days = any('{1,7,28}')
+      and t.starts > first_day - 28;
+  delete from usage_hourly_totals t using ${CLOSING}
+    where t.account_id = c.account_id and t.hour >= c.from_day::timestamp at time zone 'UTC'
+      and t.account_id = any(accounts) and t.grain = any('{model,key,total}') and t.hour >= first_hour;
 
   insert into ${TOTALS}
     select p.account_id,
@@ -93,8 +98,9 @@ begin
       1, p.day, coalesce(p.key_id, '${NO_KEY}'), coalesce(p.sku, ''), coalesce(p.line_type, ''), p.unit_type, p.currency,
       case grouping(p.sku) when 0 then max(p.model_name) else '' end,
       case grouping(p.sku) when 0 then max(p.model_type) end, ${SUMS}
-    from ${CLOSING}
-    join usage_daily p on p.account_id = c.account_id and p.day >= c.from_day and p.day < c.until_day
+    from ${CLOSING} cross join lateral (
+      select * from usage_daily d where d.account_id = c.account_id and d.day >= c.from_day and d.day < c.until_day offset 0
+    ) p
     group by p.account_id, p.day, p.unit_type, p.currency, grouping sets ((p.sku, p.line_type), (p.sku), (p.key_id), ());
   ${weeksOfRollUps}
   ${GRAINS.map(weeksOfDays).join('\n  ')}
@@ -105,9 +111,10 @@ begin
       case when grouping(h.sku) = 0 then 'model' when grouping(h.key_id) = 0 then 'key' else 'total' end,
       h.hour, coalesce(h.key_id, '${NO_KEY}'), coalesce(h.sku, ''), h.unit_type, h.currency,
       case grouping(h.sku) when 0 then max(h.model_type) end, ${hourSums}
-    from ${CLOSING}
-    join usage_hourly h on h.account_id = c.account_id and h.hour >= c.from_day::timestamp at time zone 'UTC'
-      and h.hour < c.until_day::timestamp at time zone 'UTC' and h.hour >= first_hour and h.hour < until_hour
+    from ${CLOSING} cross join lateral (
+      select * from usage_hourly h where h.account_id = c.account_id and h.hour >= c.from_day::timestamp at time zone 'UTC'
+        and h.hour < c.until_day::timestamp at time zone 'UTC' and h.hour >= first_hour and h.hour < until_hour offset 0
+    ) h
     group by h.account_id, h.hour, h.unit_type, h.currency, grouping sets ((h.sku), (h.key_id), ());
 
   update usage_closings c set closed_until = closing_until where c.account_id = any(accounts);

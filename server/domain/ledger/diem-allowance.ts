@@ -63,6 +63,7 @@ export class DiemAllowance {
     if (balance === undefined) return
     // Compared with what today was granted already, so that two changes at once cannot grant one increase twice.
     const stakeNano = await ledger.stakeOf(accountId, utcDay(today))
+    await ledger.recordStake(accountId, utcDay(today), stakeNano)
     const amountNano = stakeNano - (await ledger.allowanceSince(accountId, utcMidnight(today)))
     if (amountNano > 0n) await this.#post(ledger, balance, { kind: 'diem_allowance', amountNano, reference: null })
   }
@@ -84,6 +85,7 @@ export class DiemAllowance {
     if (balance === undefined || (balance.epoch_day !== null && balance.epoch_day >= day)) return
     await this.#expire(ledger, balance, { upToNano: balance.balance_nano, reference: `diem-expiry:${day}` })
     const amountNano = await ledger.stakeOf(accountId, day)
+    await ledger.recordStake(accountId, day, amountNano)
     const reference = `diem-allowance:${day}`
     if (amountNano > 0n) await this.#post(ledger, balance, { kind: 'diem_allowance', amountNano, reference })
     await ledger.setEpochDay(accountId, day)

@@ -161,6 +161,21 @@ export class LedgerTransaction {
     return allowanceSince(this.#trx, accountId, since)
   }
 
+  /** Keeps the stake by which a day's DIEM is granted; it only rises. */
+  async recordStake(accountId: string, day: string, stakeNano: bigint): Promise<void> {
+    if (stakeNano === 0n) return
+    await this.#trx
+      .insertInto('diem_stakes')
+      .values({ account_id: accountId, day, stake_nano: stakeNano })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'day'])
+          .doUpdateSet({ stake_nano: stakeNano })
+          .where('diem_stakes.stake_nano', '<', stakeNano),
+      )
+      .execute()
+  }
+
   async setEpochDay(accountId: string, day: string): Promise<void> {
     await this.#trx
       .updateTable('balances')
