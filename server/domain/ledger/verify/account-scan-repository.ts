@@ -113,7 +113,8 @@ function periodUnlikeUsage(range: AccountRange, period: 'day' | 'month') {
 
 /** A counter of a later day or month reads as zero spent today, which lifts the key's limit. */
 function periodsOutOfTime(range: AccountRange, now: Date) {
-  const today = sql`(ledger_instant(${now}::timestamptz) at time zone 'UTC')::date`
+  // The snapshot is a moment younger than the transaction that it belongs to.
+  const today = sql`((ledger_instant(${now}::timestamptz) + interval '2 seconds') at time zone 'UTC')::date`
   return sql`select format('account %s key %s %s: day %s and month %s, last usage %s, today %s', s.account_id, s.key_id, s.currency,
       s.day, s.month, u.day, ${today}) as place
     from key_spend s left join lateral (

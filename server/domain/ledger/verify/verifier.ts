@@ -3,13 +3,14 @@ import type { Clock } from '../../clock.ts'
 import { invalidField } from '../../validation.ts'
 import { isSliceTimeout, type SnapshotRepository } from './snapshot-repository.ts'
 import { type CheckId, isCheckId, toVerification, type Verification, type Violation } from './verification.ts'
-import { FIRST_ID, VerifyPosition, type VerifyScan, type VerifyStep } from './verify-scan.ts'
+import { FIRST_ID, type ReadSnapshot, VerifyPosition, type VerifyScan, type VerifyStep } from './verify-scan.ts'
 
 /** What a slice is to take; one that takes longer is followed by a smaller one. */
 const SLICE_MS = 300
-const ROWS_FIRST = 5_000
-const ROWS_MIN = 50
-const ROWS_MAX = 100_000
+const SLICE_ROWS = { first: 5_000, min: 50, max: 100_000 }
+
+/** Timeouts of one slice in a row, each with fewer rows, until verification fails. */
+const FAILURES_MAX = 20
 
 /** Where an interrupted verification continues, and which checks it has found broken. */
 const Cursor = z.strictObject({
@@ -33,6 +34,8 @@ export interface VerifierDeps {
   snapshots: SnapshotRepository
   scans: readonly VerifyScan[]
   clock: Clock
+  /** Bounds of what a slice reads. */
+  sliceRows?: { first: number; min: number; max: number }
 }
 
 /**
@@ -41,10 +44,13 @@ export interface VerifierDeps {
  */
 export class Verifier {
   readonly #deps: VerifierDeps
-  #rows = ROWS_FIRST
+  readonly #sliceRows: typeof SLICE_ROWS
+  #rows: number
 
   constructor(deps: VerifierDeps) {
     this.#deps = deps
+    this.#sliceRows = deps.sliceRows ?? SLICE_ROWS
+    this.#rows = this.#sliceRows.first
   }
 
   /** Checks everything. */
@@ -101,32 +107,34 @@ export class Verifier {
   }
 
   async #step({ scan: name, position }: Cursor): Promise<VerifyStep> {
-    const { scans, snapshots, clock } = this.#deps
+    const { scans, clock } = this.#deps
     const scan = scans.find((one) => one.name === name)
     if (scan === undefined) throw new Error('a cursor names a scan')
-    for (;;) {
+    const { min, max } = this.#sliceRows
+    for (let failures = 0; ; failures++) {
       const rows = this.#rows
-      let slowestMs = 0
-      const read = snapshots.reader({ unlimited: rows === ROWS_MIN })
+      const slowest = { ms: 1 }
       try {
-        const step = await scan.step(
-          async (work) => {
-            const beganMs = clock.nowMs()
-            try {
-              return await read(work)
-            } finally {
-              slowestMs = Math.max(slowestMs, clock.nowMs() - beganMs)
-            }
-          },
-          { position, rows, now: clock.now() },
-        )
-        const fitting = Math.round((rows * SLICE_MS) / Math.max(slowestMs, 1))
-        this.#rows = Math.max(ROWS_MIN, Math.min(fitting, rows * 2, ROWS_MAX))
+        const step = await scan.step(this.#timed(rows === min, slowest), { position, rows, now: clock.now() })
+        const fitting = Math.round((rows * SLICE_MS) / slowest.ms)
+        this.#rows = Math.max(min, Math.min(fitting, rows * 2, max))
         return step
       } catch (error) {
-        if (!isSliceTimeout(error) || rows === ROWS_MIN) throw error
-        this.#rows = Math.max(ROWS_MIN, Math.round(rows / 4))
+        if (!isSliceTimeout(error) || failures === FAILURES_MAX) throw error
+        this.#rows = Math.max(min, Math.round(rows / 4))
       }
+    }
+  }
+
+  /** Reads snapshots and notes how long the slowest of them took. */
+  #timed(unlimited: boolean, slowest: { ms: number }): ReadSnapshot {
+    const { snapshots, clock } = this.#deps
+    const read = snapshots.reader({ unlimited })
+    return async (work) => {
+      const beganMs = clock.nowMs()
+      const result = await read(work)
+      slowest.ms = Math.max(slowest.ms, clock.nowMs() - beganMs)
+      return result
     }
   }
 }

@@ -242,7 +242,7 @@ function perRequest(): Corruption[] {
     [
       'I15',
       'a day whose events are gone',
-      `delete from usage_events where (account_id, day) in (select account_id, day from usage_events limit 1)`,
+      `delete from usage_events where (account_id, day) in (select account_id, day from usage_events where currency = 'diem' limit 1)`,
     ],
   ]
 }
@@ -265,7 +265,11 @@ function perRollUp(): Corruption[] {
     ],
     ['I15', 'a day that names another model', days(`sku = 'x' || sku`)],
     ['I15', 'a day that names another key', days(`key_id = gen_random_uuid()`)],
-    ['I15', 'a day that names no key', days(`key_id = case line_type when 'Output' then '${NO_KEY}' else key_id end::uuid`)],
+    [
+      'I15',
+      'a day that names no key',
+      days(`key_id = case line_type when 'Output' then '${NO_KEY}' else key_id end::uuid`),
+    ],
     [
       'I15',
       'a day that names another currency',
