@@ -95,4 +95,4 @@ export const ROLL_UP_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
 
 /** The cells of days whose hours are kept; these may be dropped earlier than events. */
 export const HOUR_CELLS = sql`select c.* from cells c where c.day >= ${FIRST_MONTH_OF_HOURS}
-  or exists (select 1 from hourly h where h.account_id = c.account_id and (h.hour at time zone 'UTC')::date = c.day)`
+  or (c.account_id, c.day) in (select h.account_id, (h.hour at time zone 'UTC')::date from hourly h)`
