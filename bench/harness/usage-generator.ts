@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { createPostgresDatabase } from '../../server/db/database.ts'
 import { ROLL_DAYS, ROLL_HOURS } from '../../server/db/functions/usage-cells.ts'
 import { systemClock } from '../../server/domain/clock.ts'
+import { createIdSource } from '../../server/domain/ids.ts'
 import { UsageClosing } from '../../server/domain/usage/usage-closing.ts'
 import { UsageClosingRepository } from '../../server/domain/usage/usage-closing-repository.ts'
 
@@ -185,7 +186,8 @@ async function finish(client: Client): Promise<void> {
 async function closeDays(url: string): Promise<void> {
   const { db, close } = createPostgresDatabase(url)
   try {
-    await new UsageClosing({ closings: new UsageClosingRepository(db), clock: systemClock }).closeDays()
+    const [closings, ids] = [new UsageClosingRepository(db), createIdSource(systemClock)]
+    await new UsageClosing({ closings, clock: systemClock, ids }).closeDays()
   } finally {
     await close()
   }

@@ -3,15 +3,21 @@ import type { CommandContext } from './command-context.ts'
 import { CliFailure } from './failure.ts'
 import { printJson } from './output.ts'
 
+type Client = Awaited<ReturnType<CommandContext['connect']>>
+type Verification = Awaited<ReturnType<Client['platform']['verify']['query']>>
+
+const VIOLATIONS_MAX = 10
+const PROGRESS_EVERY_MS = 10_000
+
 /** `verify`: proves the invariants of the ledger; exit code 1 when one is broken. */
 export function addVerifyCommand(program: Command, { connect, streams }: CommandContext): void {
   program
     .command('verify')
     .description('prove that the ledger, the balances and the usage add up')
+    .option('--resume <cursor>', 'continue an interrupted run where its last line says')
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: true }) => {
-      const client = await connect()
-      const { ok, checks } = await client.platform.verify.query()
+    .action(async ({ json, resume }: { json?: true; resume?: string }) => {
+      const { ok, checks } = await verify(await connect(), resume ?? null, streams.stderr)
       if (json) printJson(streams, { ok, checks })
       else {
         for (const check of checks) {
@@ -21,4 +27,37 @@ export function addVerifyCommand(program: Command, { connect, streams }: Command
       }
       if (!ok) throw new CliFailure('The books do not add up; see the checks above')
     })
+}
+
+/** Part by part, so that no request is long and an interrupted run can continue. */
+async function verify(client: Client, resume: string | null, stderr: (text: string) => void): Promise<Verification> {
+  let cursor = resume
+  let whole: Verification | undefined
+  let reportedMs = performance.now()
+  do {
+    const part = await client.platform.verifyPart.query({ cursor }).catch((error: unknown) => {
+      if (cursor !== null) stderr(resumeLine('verify stopped', cursor))
+      throw error
+    })
+    whole = whole === undefined ? part.verification : merge(whole, part.verification)
+    cursor = part.cursor
+    if (cursor !== null && performance.now() - reportedMs > PROGRESS_EVERY_MS) {
+      reportedMs = performance.now()
+      stderr(resumeLine(`verify is checking the ${part.scan}`, cursor))
+    }
+  } while (cursor !== null)
+  return whole
+}
+
+function resumeLine(state: string, cursor: string): string {
+  return `${state}; an interrupted run continues with: sluice verify --resume ${cursor}\n`
+}
+
+function merge(before: Verification, after: Verification): Verification {
+  const checks = after.checks.map((check, index) => {
+    const violations = [...(before.checks[index]?.violations ?? []), ...check.violations]
+    const ok = check.ok && before.checks[index]?.ok !== false
+    return { ...check, ok, violations: [...new Set(violations)].slice(0, VIOLATIONS_MAX) }
+  })
+  return { ok: checks.every(({ ok }) => ok), checks }
 }

@@ -6,9 +6,20 @@ const DoctorInput = z
   .strictObject({ publicNodes: z.boolean().default(false).describe('Also ask the nodes that nobody configured') })
   .prefault({})
 
+const VerifyPartInput = z
+  .strictObject({
+    cursor: z.string().min(1).max(4_096).nullable().default(null).describe('Of the part before; null for the first'),
+  })
+  .prefault({})
+
 export const platformRouter = router({
   /** Checks the invariants of the money path over the whole database. */
   verify: operatorProcedure.query(({ ctx }) => ctx.services.ledger.verify()),
+
+  /** The same part by part, each a few seconds long: a call continues at the cursor that the call before returned. */
+  verifyPart: operatorProcedure
+    .input(VerifyPartInput)
+    .query(({ ctx, input }) => ctx.services.ledger.verifyPart(input.cursor)),
 
   /** How the answering process and what it stands on do, at a glance. */
   health: operatorProcedure.query(async ({ ctx }) => {

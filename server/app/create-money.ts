@@ -3,7 +3,9 @@ import { BalanceFeed } from '../domain/ledger/balance-feed.ts'
 import { DiemAllowance } from '../domain/ledger/diem-allowance.ts'
 import { LedgerRepository } from '../domain/ledger/ledger-repository.ts'
 import { LedgerService } from '../domain/ledger/ledger-service.ts'
-import { VerifyRepository } from '../domain/ledger/verify-repository.ts'
+import { SnapshotRepository } from '../domain/ledger/verify/snapshot-repository.ts'
+import { Verifier } from '../domain/ledger/verify/verifier.ts'
+import { VERIFY_SCANS } from '../domain/ledger/verify/verify-scans.ts'
 import { HoldRepository } from '../domain/metering/hold-repository.ts'
 import { HoldSweeper } from '../domain/metering/hold-sweeper.ts'
 import { MeteringService, type Patience } from '../domain/metering/metering-service.ts'
@@ -55,7 +57,7 @@ export function createMoney(parts: MoneyParts) {
   })
   const ledger = new LedgerService({
     ledger: ledgerRepository,
-    verification: new VerifyRepository(jobs),
+    verifier: new Verifier({ snapshots: new SnapshotRepository(jobs), scans: VERIFY_SCANS, clock }),
     diemAllowance,
     balanceFeed,
     clock,

@@ -34,7 +34,7 @@ export type Parts = ReturnType<typeof createParts>
 
 /** Every part of the service in the order in which they need each other. */
 export function createParts(config: Config, infrastructure: Infrastructure) {
-  const { clock, log, db, jobs, limitShare } = infrastructure
+  const { clock, ids, log, db, jobs, limitShare } = infrastructure
   const limits = createLimits(config.limits, infrastructure)
   const { ratePlans, rateLimits } = limits
   const money = createMoney({ ...infrastructure, rateLimits, walletMinimumNanoUsd: walletMinimumNanoUsd(config) })
@@ -76,7 +76,7 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
     idempotency: createIdempotencyService(config, { ...infrastructure, ...money, rateLimits }),
     requests: createRequests({ ...infrastructure, ...money }),
     wallets: createWallets(config, { ...infrastructure, ...limits, ...money, ...accounts }),
-    usageClosing: new UsageClosing({ closings: new UsageClosingRepository(jobs), clock }),
+    usageClosing: new UsageClosing({ closings: new UsageClosingRepository(jobs), clock, ids }),
     usageRetention: new UsageRetention({ partitions: new UsagePartitionRepository(jobs), clock, ...config.usage }),
   }
 }

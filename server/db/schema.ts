@@ -2,6 +2,7 @@ import type { AccountsTable } from './tables/accounts-table.ts'
 import type { ApiKeysTable } from './tables/api-keys-table.ts'
 import type { BalancesTable } from './tables/balances-table.ts'
 import type { CatalogueChangesTable } from './tables/catalogue-changes-table.ts'
+import type { DiemStakesTable } from './tables/diem-stakes-table.ts'
 import type { HoldsTable } from './tables/holds-table.ts'
 import type { IdempotencyChunksTable } from './tables/idempotency-chunks-table.ts'
 import type { IdempotencyRecordsTable } from './tables/idempotency-records-table.ts'
@@ -35,6 +36,7 @@ export interface Database {
   api_keys: ApiKeysTable
   balances: BalancesTable
   catalogue_changes: CatalogueChangesTable
+  diem_stakes: DiemStakesTable
   holds: HoldsTable
   idempotency_chunks: IdempotencyChunksTable
   idempotency_records: IdempotencyRecordsTable

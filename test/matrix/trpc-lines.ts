@@ -54,6 +54,7 @@ export const TRPC_LINES: Record<string, (scene: Scene) => unknown> = {
   'payments.reconcile': () => ({}),
   'payments.list': () => ({ first: 1 }),
   'platform.verify': () => undefined,
+  'platform.verifyPart': () => ({}),
   'platform.health': () => undefined,
   'platform.doctor': () => ({}),
 }

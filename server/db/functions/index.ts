@@ -1,11 +1,13 @@
 import { ADMIT_HOLDS } from './admit-holds.ts'
 import { ADMIT_ONE_HOLD } from './admit-one-hold.ts'
 import { ASSERT_ROOM } from './assert-room.ts'
+import { BEGIN_CLOSING } from './begin-closing.ts'
 import { CORRECT_PAYMENT } from './correct-payment.ts'
 import { CREDIT_PAYMENT } from './credit-payment.ts'
 import { DIEM_STAKE_OF } from './diem-stake-of.ts'
 import { EXPIRE_DIEM_REST } from './expire-diem-rest.ts'
 import { EXTEND_HOLD } from './extend-hold.ts'
+import { FINISH_CLOSING } from './finish-closing.ts'
 import { GRANT_DIEM_RISE } from './grant-diem-rise.ts'
 import { GRANT_USD } from './grant-usd.ts'
 import { IDEMPOTENCY_STEPS, RESERVE_IDEMPOTENCY_BYTES } from './reserve-idempotency-bytes.ts'
@@ -46,4 +48,6 @@ export const FUNCTIONS: readonly string[] = [
   IDEMPOTENCY_STEPS,
   RESERVE_IDEMPOTENCY_BYTES,
   RELEASE_IDEMPOTENCY_BYTES,
+  BEGIN_CLOSING,
+  FINISH_CLOSING,
 ]

@@ -32,6 +32,8 @@ begin
   if granted > 0 then
     perform post_transfer(of_account, 'diem', allowance_id, 'diem_allowance', granted, 'platform:stake',
       'diem-allowance:' || to_char(today, 'YYYY-MM-DD'), null, instant);
+    insert into diem_stakes as s (account_id, day, stake_nano) values (of_account, today, granted)
+      on conflict (account_id, day) do update set stake_nano = greatest(s.stake_nano, excluded.stake_nano);
   end if;
   update balances b set epoch_day = today where b.account_id = of_account and b.currency = 'diem';
   return instant;

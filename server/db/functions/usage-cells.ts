@@ -5,9 +5,11 @@ const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 export const measureType = (measure: string) => (measure === 'units' ? 'numeric' : 'bigint')
 const cutColumns = MEASURES.flatMap((measure) => CUTS.map((cut) => `${measure}_${cut}`))
-export const HOUR_MEASURE_COLUMNS = [...MEASURES, ...cutColumns]
-  .map((column) => `${column} ${measureType(column.replace(/_\d+$/, ''))} not null`)
-  .join(', ')
+/** The measures of an hour, and of its part before each cut. */
+export const HOUR_MEASURES = [...MEASURES, ...cutColumns]
+export const HOUR_MEASURE_COLUMNS = HOUR_MEASURES.map(
+  (column) => `${column} ${measureType(column.replace(/_\d+$/, ''))} not null`,
+).join(', ')
 
 /**
  * What a set of events adds to the roll-ups, per quarter of an hour; an event has one line per type and is counted with

@@ -36,6 +36,16 @@ const STATEMENTS = [
   )`,
   sql`create unique index ledger_transfers_reference on ledger_transfers (account_id, reference) where reference is not null`,
   sql`create index ledger_transfers_request on ledger_transfers (account_id, request_id) where request_id is not null`,
+  sql`create index ledger_transfers_allowance on ledger_transfers (account_id, created_at) where kind = 'diem_allowance'`,
+  // Both sides of a move are found by its reference.
+  sql`create index ledger_transfers_moves on ledger_transfers (reference) where kind = 'transfer'`,
+  // The stake by which a day's DIEM was granted: what its allowances must add up to.
+  sql`create table diem_stakes (
+    account_id uuid not null,
+    day date not null,
+    stake_nano bigint not null check (stake_nano >= 0),
+    primary key (account_id, day)
+  )`,
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -8,11 +8,15 @@ import type { BalanceFeed } from './balance-feed.ts'
 import type { DiemAllowance } from './diem-allowance.ts'
 import type { AccountBalances, Balance, LedgerTransfer } from './ledger.ts'
 import type { GrantResult, LedgerRepository } from './ledger-repository.ts'
-import type { Verification, VerifyRepository } from './verify-repository.ts'
+import type { Verification } from './verify/verification.ts'
+import type { Verifier, VerifyProgress } from './verify/verifier.ts'
 
 /** Of each currency the posting that was given last; empty where none was yet. */
 const Position = CursorNumber.or(z.literal(''))
 const LedgerCursor = z.tuple([Position, Position])
+
+/** Well within the timeouts of clients and proxies. */
+const VERIFY_PART_MS = 2_000
 
 export interface GrantInput {
   accountId: string
@@ -24,7 +28,7 @@ export interface GrantInput {
 
 export interface LedgerServiceDependencies {
   ledger: LedgerRepository
-  verification: VerifyRepository
+  verifier: Verifier
   diemAllowance: DiemAllowance
   balanceFeed: BalanceFeed
   clock: Clock
@@ -119,7 +123,12 @@ export class LedgerService {
 
   /** Proves the invariants of the money path over the whole database. */
   verify(): Promise<Verification> {
-    return this.#deps.verification.verify()
+    return this.#deps.verifier.verify()
+  }
+
+  /** The same for a few seconds, from the start or from the cursor that the last part returned. */
+  verifyPart(cursor: string | null): Promise<VerifyProgress> {
+    return this.#deps.verifier.verifyPart(cursor, VERIFY_PART_MS)
   }
 }
 

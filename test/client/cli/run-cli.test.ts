@@ -104,6 +104,19 @@ describe('verify', () => {
     expect(broken.json().ok).toBe(false)
     expect(broken.stderr).toContain('do not add up')
   })
+
+  test('continues an interrupted run, and rejects a cursor that it did not print', async () => {
+    const position = { after: '00000000-0000-0000-0000-000000000000' }
+    const cursorOf = (broken: string[]) =>
+      Buffer.from(JSON.stringify({ scan: 'events', position, broken })).toString('base64url')
+    expect((await run(['verify', '--resume', cursorOf([]), '--json'])).exitCode).toBe(0)
+    const broken = await run(['verify', '--resume', cursorOf(['I7']), '--json'])
+    expect(broken.exitCode).toBe(1)
+    expect(broken.json().checks.filter((check: { ok: boolean }) => !check.ok)).toMatchObject([{ id: 'I7' }])
+    const unknown = await run(['verify', '--resume', 'nonsense', '--json'])
+    expect(unknown).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(unknown.stderr).toContain('is not a cursor of verify')
+  })
 })
 
 describe('exit codes', () => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { KeyCaller } from '../../../../server/domain/auth/caller.ts'
+import { createIdSource } from '../../../../server/domain/ids.ts'
 import { ApiKeyRepository } from '../../../../server/domain/api-keys/api-key-repository.ts'
 import { UsageQuery } from '../../../../server/domain/usage/inputs.ts'
 import { UsageAnalyticsRepository } from '../../../../server/domain/usage/usage-analytics-repository.ts'
@@ -18,7 +19,7 @@ function setUp({ db }: TestDatabase, now: string) {
   const clock = createFakeClock(now)
   const money = createMoneyHarness(db, clock)
   const closings = new UsageClosingRepository(db)
-  const closing = new UsageClosing({ closings, clock })
+  const closing = new UsageClosing({ closings, clock, ids: createIdSource(clock) })
   const analytics = new UsageAnalyticsRepository(db)
   const apiKeys = new ApiKeyRepository(db)
   const service = new UsageService({ usage: new UsageRepository(db), clock, hourlyRetentionDays: 100 })
@@ -133,10 +134,10 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the closing of days on %s', (
     const late = await money.open(caller, 70n)
     await settle(caller)
     clock.advance(24 * HOUR_MS)
-    expect(await closings.begin(caller.accountId, '2026-03-10')).toBe(true)
+    expect(await closings.begin([caller.accountId], '2026-03-10', { waits: false })).toEqual([caller.accountId])
     await late.settle(usageOf(70n))
-    expect(await closings.finish(caller.accountId)).toBe(false)
-    await closings.begin(caller.accountId, '2026-03-10')
+    expect(await closings.finish([caller.accountId])).toEqual([])
+    await closings.begin([caller.accountId], '2026-03-10', { waits: false })
     await closing.closeDays()
     expect(await closedUntil(caller)).toBe('2026-03-10')
     expect(await totals(caller, '2026-03-09')).toMatchObject({ requests: 2, amountNanoUsd: 170n })
@@ -185,34 +186,41 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the closing of days on %s', (
   )
 })
 
-test.runIf(hasEngine('postgres'))('closing waits for a settlement that runs, which is in the sums then', async () => {
-  await using database = await createTestDatabase('postgres')
-  const { clock, money, closings, settle, totals, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
-  const caller = await money.addCaller({ usdNano: 100_000n })
-  await settle(caller)
-  clock.advance(24 * HOUR_MS)
-  const order: string[] = []
-  const begun = await database.db.transaction().execute(async (trx) => {
-    await sql`select 1 from balances where account_id = ${caller.accountId} for update`.execute(trx)
-    const waiting = closings.begin(caller.accountId, '2026-03-10').finally(() => order.push('closing begun'))
-    await expect.poll(() => waitsForLock(database)).toBe(true)
-    await sql`update usage_daily set amount_nano = amount_nano where account_id = ${caller.accountId}`.execute(trx)
-    order.push('settlement done')
-    return { waiting }
-  })
-  expect(await begun.waiting).toBe(true)
-  expect(order).toEqual(['settlement done', 'closing begun'])
-  expect(await closings.finish(caller.accountId)).toBe(true)
-  expect(await totals(caller, '2026-03-09')).toMatchObject({ requests: 1, amountNanoUsd: 100n })
-  expect(await faults()).toEqual([])
-})
+test.runIf(hasEngine('postgres'))(
+  'closing skips an account whose settlement runs, or waits for it and includes it',
+  async () => {
+    await using database = await createTestDatabase('postgres')
+    const { clock, money, closings, settle, totals, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
+    const caller = await money.addCaller({ usdNano: 100_000n })
+    await settle(caller)
+    clock.advance(24 * HOUR_MS)
+    const order: string[] = []
+    const begun = await database.db.transaction().execute(async (trx) => {
+      await sql`select 1 from balances where account_id = ${caller.accountId} for update`.execute(trx)
+      expect(await closings.begin([caller.accountId], '2026-03-10', { waits: false })).toEqual([])
+      const waiting = closings
+        .begin([caller.accountId], '2026-03-10', { waits: true })
+        .finally(() => order.push('closing begun'))
+      await expect.poll(() => waitsForLock(database)).toBe(true)
+      await sql`update usage_daily set amount_nano = amount_nano where account_id = ${caller.accountId}`.execute(trx)
+      order.push('settlement done')
+      return { waiting }
+    })
+    expect(await begun.waiting).toEqual([caller.accountId])
+    expect(order).toEqual(['settlement done', 'closing begun'])
+    expect(await closings.finish([caller.accountId])).toEqual([caller.accountId])
+    expect(await totals(caller, '2026-03-09')).toMatchObject({ requests: 1, amountNanoUsd: 100n })
+    expect(await faults()).toEqual([])
+  },
+)
 
 test.runIf(hasEngine('postgres'))('closing again and again loses nothing of what is settled meanwhile', async () => {
   await using database = await createTestDatabase('postgres')
   const { money, closings, settle, totals, closedUntil, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
   const callers = await Promise.all(Array.from({ length: 3 }, () => money.addCaller({ usdNano: 1_000_000n })))
   // Two processes whose clocks stand after the day in which all this is settled.
-  const closers = [1, 2].map(() => new UsageClosing({ closings, clock: createFakeClock('2026-03-10T12:00:00.000Z') }))
+  const later = createFakeClock('2026-03-10T12:00:00.000Z')
+  const closers = [1, 2].map(() => new UsageClosing({ closings, clock: later, ids: createIdSource(later) }))
   for (let round = 0; round < 15; round++) {
     await Promise.all([...closers.map((closer) => closer.closeDays()), ...callers.map((caller) => settle(caller))])
   }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { createIdSource } from '../../../../server/domain/ids.ts'
 import { UsageClosing } from '../../../../server/domain/usage/usage-closing.ts'
 import { UsageClosingRepository } from '../../../../server/domain/usage/usage-closing-repository.ts'
 import {
@@ -17,7 +18,11 @@ function setUp(database: TestDatabase, now: string) {
   const clock = createFakeClock(now)
   const retention = new UsageRetention({ partitions: new UsagePartitionRepository(database.db), clock, ...DAYS })
   const money = createMoneyHarness(database.db, clock)
-  const closing = new UsageClosing({ closings: new UsageClosingRepository(database.db), clock })
+  const closing = new UsageClosing({
+    closings: new UsageClosingRepository(database.db),
+    clock,
+    ids: createIdSource(clock),
+  })
   const placesOf = async (table: UsagePartitions) => {
     const { rows } = await sql<{ place: string }>`
       select distinct tableoid::regclass::text as place from ${sql.table(table)} order by 1`.execute(database.db)

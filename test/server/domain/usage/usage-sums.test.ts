@@ -8,6 +8,7 @@ import { UsageQuery } from '../../../../server/domain/usage/inputs.ts'
 import { USAGE_TIME_UNITS } from '../../../../server/domain/usage/usage.ts'
 import { UsageAnalyticsRepository } from '../../../../server/domain/usage/usage-analytics-repository.ts'
 import { UsageAnalyticsService } from '../../../../server/domain/usage/usage-analytics-service.ts'
+import { createIdSource } from '../../../../server/domain/ids.ts'
 import { UsageClosing } from '../../../../server/domain/usage/usage-closing.ts'
 import { UsageClosingRepository } from '../../../../server/domain/usage/usage-closing-repository.ts'
 import type { UsageHistoryEntry } from '../../../../server/domain/usage/usage-history.ts'
@@ -82,7 +83,11 @@ function toUsage({ service, lines }: Charge) {
 async function settleAll(database: TestDatabase, charges: readonly Charge[]) {
   const clock = createFakeClock(START)
   const money = createMoneyHarness(database.db, clock)
-  const closing = new UsageClosing({ closings: new UsageClosingRepository(database.db), clock })
+  const closing = new UsageClosing({
+    closings: new UsageClosingRepository(database.db),
+    clock,
+    ids: createIdSource(clock),
+  })
   await money.sweeper.start()
   const first = await money.addCaller({ usdNano: GENEROUS_NANO, stakeNano: 100_000_000n }, { period: 'LIFETIME' })
   const { accountId } = first

@@ -1,0 +1,57 @@
+export interface VerificationCheck {
+  id: CheckId
+  description: string
+  ok: boolean
+  /** Up to ten places where the invariant is broken. */
+  violations: string[]
+}
+
+export interface Verification {
+  ok: boolean
+  checks: VerificationCheck[]
+}
+
+/** Invariants of the money path. I8, real-time order, needs a client's history and is proven by tests. */
+const DESCRIPTIONS = {
+  I1: 'every transfer moves an amount between the customer and the ledger account of its kind',
+  I2: 'a balance is the sum of its transfers',
+  I3: 'no balance is negative and no more is held than there is',
+  I4: 'the held amount is the sum of the open holds, of the account and of each key',
+  I5: 'a request is charged at most once, and not while its hold is open',
+  I6: 'a reference is posted once per account',
+  I7: 'each transfer continues the chain: sequences without gaps, each balance the one before plus the amount',
+  I9: 'ledger charges, daily roll-ups, expired events and the lifetime, month and day of each key add up to the same amount',
+  I10: 'each credited payment is one top-up of its amount on the account that it names, and each top-up one such payment',
+  I11: 'money that moves between accounts leaves one and reaches another',
+  I12: 'hours add up to their days, and totals of closed days and hours to their parts, by model, key, line and currency',
+  I13: 'each charge is that of one usage event: same request, amount, currency and time',
+  I14: 'the lines of a usage event add up to its charge, which its hold covers, and its day is that of its admission',
+  I15: 'the usage events of a day and hour add up to its roll-ups, by key, model, line and currency',
+  I16: "the DIEM granted on a day is that day's stake",
+  I17: 'every account has a USD balance, and every balance an account',
+}
+export type CheckId = keyof typeof DESCRIPTIONS
+
+/** One place where an invariant is broken, with the values that differ. */
+export interface Violation {
+  id: CheckId
+  place: string
+}
+
+const CHECK_IDS = Object.keys(DESCRIPTIONS).filter(isCheckId)
+const VIOLATIONS_MAX = 10
+
+export function isCheckId(id: string): id is CheckId {
+  return Object.hasOwn(DESCRIPTIONS, id)
+}
+
+/** The checks with the violations that were found so far; of each check the first ten. */
+export function toVerification(violations: readonly Violation[], brokenBefore: readonly CheckId[] = []): Verification {
+  const places = Map.groupBy(violations, ({ id }) => id)
+  const checks = CHECK_IDS.map((id) => {
+    const found = [...new Set(places.get(id)?.map(({ place }) => place) ?? [])]
+    const ok = found.length === 0 && !brokenBefore.includes(id)
+    return { id, description: DESCRIPTIONS[id], ok, violations: found.slice(0, VIOLATIONS_MAX) }
+  })
+  return { ok: checks.every((check) => check.ok), checks }
+}
