@@ -78,7 +78,7 @@ export interface BatchOptions {
   processId: string
   /** The process's own time, which only test databases trust. */
   at: Date
-  /** Waits for locked balances, at most for a second, instead of returning `busy` for them. */
+  /** Waits for locked balances, at most for 500 ms each, instead of returning `busy` for them. */
   waits: boolean
 }
 

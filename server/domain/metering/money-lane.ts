@@ -94,7 +94,7 @@ export class MoneyLane {
     this.#tick++
     this.#contended.onTick(this.#tick)
     for (const entry of this.#open) if (entry.lastTick <= this.#tick) entry.giveUp('late')
-    if (this.#open.size > 0) return
+    if (this.#open.size > 0 || !this.#contended.isEmpty) return
     clearInterval(this.#ticking)
     this.#ticking = undefined
   }
@@ -121,8 +121,8 @@ export class MoneyLane {
   }
 
   async #pauseForBusy(): Promise<void> {
-    const busyCount = Math.min(...this.#waiting.map((entry) => entry.busyCount))
-    if (busyCount === 0) return
+    if (this.#waiting.some((entry) => entry.busyCount === 0)) return
+    const busyCount = this.#waiting[0]?.busyCount ?? 0
     const arrival = new Promise<void>((resolve) => (this.#onArrival = resolve))
     await Promise.race([arrival, this.#deps.wait(Math.min(2 ** busyCount, BUSY_DELAY_MS_MAX))])
     this.#onArrival = undefined
@@ -197,7 +197,7 @@ export class MoneyLane {
         return 'retry'
       }
       for (const entry of batch) entry.returnUndone()
-      if (isLockTimeout(error)) return 'retry'
+      if (isLockTimeout(error)) return 'locked'
       if (batch.length > 1) return 'split'
       batch[0]?.reject(error)
       return 'rejected'
