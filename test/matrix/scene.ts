@@ -131,8 +131,8 @@ async function createEndedKeys(server: WalletApp, accountId: string): Promise<Sc
 
 export const CHAT = { model: 'test-model', messages: [{ role: 'user', content: 'hello' }], max_tokens: 16 }
 
-/** The heartbeat of processes, and the log of refusals, which is written a while after them. */
-const RESTLESS_TABLES = new Set(['processes', 'rate_limit_refusals'])
+/** The heartbeat of processes, the log of refusals, which is written a while after them, and nonces, which are used up by rejected requests too. */
+const RESTLESS_TABLES = new Set(['processes', 'rate_limit_refusals', 'single_use_claims'])
 
 async function fingerprint(server: WalletApp): Promise<string> {
   const { db } = server.database
