@@ -15,7 +15,7 @@ export interface PoolTerms {
  */
 export const POOL_TERMS = {
   /** The statements of the money path, of which those for locked accounts wait beside the others. */
-  money: { connections: 6, statementMs: 3_000, lockMs: 2_000, begin: null },
+  money: { connections: 8, statementMs: 3_000, lockMs: 2_000, begin: null },
   /** The lease of the process, and the release of the holds of ended processes. */
   leases: { connections: 2, statementMs: 3_000, lockMs: 2_000, begin: null },
   /** Everything else that a request waits for. */
