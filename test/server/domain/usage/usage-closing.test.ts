@@ -178,7 +178,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the closing of days on %s', (
           sql`update ${sql.table(table)} t set amount_nano = amount_nano + ${by}
             where grain = ${grain} and to_jsonb(t) -> 'days' is not distinct from ${days}::jsonb`.execute(database.db)
         await change(1)
-        expect((await faults()).map(({ id }) => id)).toEqual(['I12'])
+        expect((await faults()).map(({ id }) => id)).toContain('I12')
         await change(-1)
       }
       expect(await faults()).toEqual([])
