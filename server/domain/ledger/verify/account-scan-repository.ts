@@ -86,7 +86,9 @@ function keyHeldUnlikeHolds(range: AccountRange) {
 
 function chargedWhileHeld(range: AccountRange) {
   return sql`select format('account %s request %s: charge %s, open hold %s', h.account_id, h.request_id, t.amount_nano, h.amount_nano) as place
-    from holds h join ledger_transfers t on t.account_id = h.account_id and t.request_id = h.request_id
+    from holds h cross join lateral (
+      select * from ledger_transfers t where t.account_id = h.account_id and t.request_id = h.request_id offset 0
+    ) t
     where ${inRange('h', range)}`
 }
 
@@ -147,8 +149,9 @@ function allowanceUnlikeStake(range: AccountRange) {
 function accountsWithoutBalance(range: AccountRange) {
   return sql`select format('account %s has no USD balance', a.account_id) as place from accounts a
     where ${inRange('a', range)}
-      and not exists (select 1 from balances b where b.account_id = a.account_id and b.currency = 'usd')
+      and not exists (select 1 from balances b where b.account_id = a.account_id and b.currency = 'usd' and ${inRange('b', range)})
     union all
     select format('balance %s of account %s, which does not exist', b.currency, b.account_id) from balances b
-    where ${inRange('b', range)} and not exists (select 1 from accounts a where a.account_id = b.account_id)`
+    where ${inRange('b', range)} and not exists (
+      select 1 from accounts a where a.account_id = b.account_id and ${inRange('a', range)})`
 }

@@ -18,7 +18,9 @@ export function events(table: RawBuilder<unknown>, where: RawBuilder<unknown>): 
     cross join lateral (
       select coalesce(sum(x.amount), 0) as total from json_to_recordset(u.lines) x(amount bigint)
     ) l
-    left join ledger_transfers t on t.account_id = u.account_id and t.request_id = u.request_id and t.kind = 'charge'
+    left join lateral (
+      select * from ledger_transfers t where t.account_id = u.account_id and t.request_id = u.request_id and t.kind = 'charge' offset 0
+    ) t on true
     where ${where}`
 }
 

@@ -86,9 +86,11 @@ async function checkDays(
   return snapshot.rows<Violation>(sql`with e as materialized (${events(sql.table(partition), where)}),
     cells as materialized (${CELLS}),
     days as materialized (select distinct account_id, day from e),
-    daily as (select d.* from days join usage_daily d using (account_id, day)),
-    hourly as (select h.* from days g join usage_hourly h on h.account_id = g.account_id
-      and h.hour >= g.day::timestamp at time zone 'UTC' and h.hour < (g.day + 1)::timestamp at time zone 'UTC'),
+    daily as (select d.* from days g cross join lateral (
+      select * from usage_daily d where d.account_id = g.account_id and d.day = g.day offset 0) d),
+    hourly as (select h.* from days g cross join lateral (
+      select * from usage_hourly h where h.account_id = g.account_id and h.hour >= g.day::timestamp at time zone 'UTC'
+        and h.hour < (g.day + 1)::timestamp at time zone 'UTC' offset 0) h),
     hour_cells as (${HOUR_CELLS})
     ${unionOf([...EVENT_CHECKS, ...ROLL_UP_CHECKS])}`)
 }

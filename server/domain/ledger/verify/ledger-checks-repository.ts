@@ -31,17 +31,18 @@ export interface LedgerRows {
 
 /**
  * The transfers of a slice as `t`, with what came before each in its chain, and whether the event of its request is kept.
- * Most requests end within a day of their admission, so these days are searched first.
+ * Most requests end within a day of their admission, so these days are searched first, each by the whole primary key.
  */
 export function transfers({ where, previous }: LedgerRows): RawBuilder<unknown> {
   const day = sql`(l.created_at at time zone 'UTC')::date`
-  const event = sql`select 1 from usage_events u where u.account_id = l.account_id and u.request_id = l.request_id`
+  const event = (days: RawBuilder<unknown>) => sql`coalesce((select true from usage_events u
+    where u.account_id = l.account_id and u.request_id = l.request_id and ${days} limit 1), false)`
   return sql`select l.*, case l.credit_account when 'customer' then l.amount_nano else -l.amount_nano end as signed,
       lag(l.sequence, 1, ${previous.sequence}::bigint) over chain as previous_sequence,
       lag(l.balance_after_nano, 1, ${previous.balanceNano}::bigint) over chain as previous_balance,
       case when l.kind <> 'charge' then null
-        when exists (${event} and u.day >= ${day} - 1 and u.day <= ${day} + 1) then true
-        else exists (${event} and u.day < ${day} - 1) end as has_event
+        else ${event(sql`u.day = ${day}`)} or ${event(sql`u.day = ${day} - 1`)} or ${event(sql`u.day = ${day} + 1`)}
+          or ${event(sql`u.day < ${day} - 1`)} end as has_event
     from ledger_transfers l where ${where}
     window chain as (partition by l.account_id, l.currency order by l.sequence)`
 }
@@ -61,14 +62,18 @@ export const TRANSFER_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
   [
     'I5',
     sql`select ${PLACE} || format(': request %s is charged %s and %s', t.request_id, t.amount_nano, o.amount_nano)
-      from t join ledger_transfers o on o.account_id = t.account_id and o.request_id = t.request_id and (o.currency, o.sequence) <> (t.currency, t.sequence)
-      where t.kind = 'charge' and o.kind = 'charge'`,
+      from t cross join lateral (
+        select * from ledger_transfers o where o.account_id = t.account_id and o.request_id = t.request_id and o.kind = 'charge' offset 0
+      ) o
+      where t.kind = 'charge' and (o.currency, o.sequence) <> (t.currency, t.sequence)`,
   ],
   [
     'I6',
     sql`select ${PLACE} || format(': reference %s is also that of %s transfer %s', t.reference, o.currency, o.sequence)
-      from t join ledger_transfers o on o.account_id = t.account_id and o.reference = t.reference and (o.currency, o.sequence) <> (t.currency, t.sequence)
-      where t.reference is not null`,
+      from t cross join lateral (
+        select * from ledger_transfers o where o.account_id = t.account_id and o.reference = t.reference offset 0
+      ) o
+      where t.reference is not null and (o.currency, o.sequence) <> (t.currency, t.sequence)`,
   ],
   [
     'I7',

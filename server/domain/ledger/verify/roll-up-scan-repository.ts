@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { addDays } from '../../clock.ts'
 import { DAY_MEASURES, HOUR_MEASURES } from './event-checks-repository.ts'
 import { FIRST_MONTH_OF_HOURS, inRange, type Snapshot, unionOf } from './snapshot-repository.ts'
 import { expiredDays, spanOf } from './usage-sums-repository.ts'
@@ -22,34 +23,39 @@ interface RollUpRange extends AccountRange {
 export const rollUpScan = {
   name: 'roll-ups',
 
-  step(read: ReadSnapshot, { position: { after, within }, rows }: StepOptions): Promise<VerifyStep> {
-    return read(async (snapshot) => {
-      const account = within?.['account']
-      if (account !== undefined) {
-        const from = within?.['from'] ?? '-infinity'
-        const before = await nextWeeks(snapshot, { account, from, rows })
-        const violations = await check(snapshot, { after, until: account, from, before })
-        return {
-          violations,
-          next: before === 'infinity' ? { after: account } : { after, within: { account, from: before } },
-        }
-      }
-      const [beyond] = await snapshot.rows<{ account_id: string }>(sql`select account_id from usage_daily
-        where account_id > ${after}::uuid order by account_id, day offset ${rows} limit 1`)
-      if (beyond === undefined) {
-        return { violations: await check(snapshot, { after, until: LAST_ID, ...ALWAYS }), next: null }
-      }
-      const [last] = await snapshot.rows<{ account_id: string }>(sql`select account_id from usage_daily
-        where account_id > ${after}::uuid and account_id < ${beyond.account_id}::uuid order by account_id desc limit 1`)
-      if (last === undefined)
-        return { violations: [], next: { after, within: { account: beyond.account_id, from: '-infinity' } } }
-      const violations = await check(snapshot, { after, until: last.account_id, ...ALWAYS })
-      return { violations, next: { after: last.account_id } }
-    })
+  async step(read: ReadSnapshot, { position: { after, within }, rows }: StepOptions): Promise<VerifyStep> {
+    const account = within?.['account']
+    if (account === undefined) return read((snapshot) => checkAccounts(snapshot, after, rows))
+    const from = within?.['from'] ?? '-infinity'
+    const { starts, before } = await read((snapshot) => nextWeeks(snapshot, { account, from, rows }))
+    const range = { after, until: account, from, before }
+    const violations: Violation[] = []
+    // Each check has a snapshot of its own, and hours are read week by week: those of a large account may take long.
+    for (const [id, statement] of [...dayChecks(range), ...weeksOf(range, starts).flatMap(hourChecks)]) {
+      violations.push(...(await read((snapshot) => snapshot.violations(id, statement))))
+    }
+    return {
+      violations,
+      next: before === 'infinity' ? { after: account } : { after, within: { account, from: before } },
+    }
   },
 }
 
-const ALWAYS = { from: '-infinity', before: 'infinity' }
+async function checkAccounts(snapshot: Snapshot, after: string, rows: number): Promise<VerifyStep> {
+  const check = (until: string) => {
+    const range = { after, until, from: '-infinity', before: 'infinity' }
+    return snapshot.rows<Violation>(unionOf([...dayChecks(range), ...hourChecks(range)]))
+  }
+  const [beyond] = await snapshot.rows<{ account_id: string }>(sql`select account_id from usage_daily
+    where account_id > ${after}::uuid order by account_id, day offset ${rows} limit 1`)
+  if (beyond === undefined) return { violations: await check(LAST_ID), next: null }
+  const [last] = await snapshot.rows<{ account_id: string }>(sql`select account_id from usage_daily
+    where account_id > ${after}::uuid and account_id < ${beyond.account_id}::uuid order by account_id desc limit 1`)
+  if (last === undefined) {
+    return { violations: [], next: { after, within: { account: beyond.account_id, from: '-infinity' } } }
+  }
+  return { violations: await check(last.account_id), next: { after: last.account_id } }
+}
 
 interface AccountWeeks {
   account: string
@@ -57,27 +63,37 @@ interface AccountWeeks {
   rows: number
 }
 
-/** Up to where a large account's days fit into a slice: whole four weeks, at least once. */
-async function nextWeeks(snapshot: Snapshot, { account, from, rows }: AccountWeeks): Promise<string> {
+/** Up to where a large account's days fit into a slice: whole four weeks, at least those that its first day `starts`. */
+async function nextWeeks(snapshot: Snapshot, { account, from, rows }: AccountWeeks) {
   const ofAccount = sql`from usage_daily where account_id = ${account}::uuid and day >= ${from}::date`
-  const [row] = await snapshot.rows<{ before: string }>(sql`select coalesce(greatest(
-      (select ${spanOf(sql`day`, 28)} ${ofAccount} order by day offset ${rows} limit 1),
-      (select ${spanOf(sql`min(day)`, 28)} + 28 ${ofAccount} having exists (select 1 ${ofAccount} offset ${rows}))), 'infinity')::text as before`)
-  return row?.before ?? 'infinity'
+  const [row] = await snapshot.rows<{ starts: string | null; before: string }>(sql`
+    with first as (select ${spanOf(sql`min(day)`, 28)} as starts ${ofAccount}),
+    beyond as (select ${spanOf(sql`day`, 28)} as starts ${ofAccount} order by day offset ${rows} limit 1)
+    select f.starts, case when b.starts is null then 'infinity' else greatest(b.starts, f.starts + 28)::text end as before
+    from first f left join beyond b on true`)
+  return row ?? { starts: null, before: 'infinity' }
 }
 
-async function check(snapshot: Snapshot, range: RollUpRange): Promise<Violation[]> {
-  return snapshot.rows<Violation>(unionOf(checksOf(range)))
+/** The range in pieces of a week as far as its first four weeks go. */
+function weeksOf(range: RollUpRange, starts: string | null): RollUpRange[] {
+  if (starts === null) return [range]
+  const bounds = [range.from, ...[7, 14, 21].map((days) => addDays(starts, days)), range.before]
+  return bounds.slice(1).map((before, index) => ({ ...range, from: bounds[index] ?? range.from, before }))
 }
 
-function checksOf(range: RollUpRange): [CheckId, RawBuilder<unknown>][] {
+function dayChecks(range: RollUpRange): [CheckId, RawBuilder<unknown>][] {
   return [
-    ['I12', hoursUnlikeDays(range)],
     ['I12', totalsUnlikeDays(range, 1)],
     ['I12', totalsUnlikeDays(range, 7)],
     ['I12', totalsUnlikeDays(range, 28)],
-    ['I12', totalsUnlikeHours(range)],
     ['I15', daysWithoutEvents(range)],
+  ]
+}
+
+function hourChecks(range: RollUpRange): [CheckId, RawBuilder<unknown>][] {
+  return [
+    ['I12', hoursUnlikeDays(range)],
+    ['I12', totalsUnlikeHours(range)],
   ]
 }
 
@@ -102,7 +118,7 @@ const firstDayOfHours = (range: RollUpRange) => sql`least(${FIRST_MONTH_OF_HOURS
 function hoursUnlikeDays(range: RollUpRange) {
   const key = sql`account_id, day, key_id, sku, line_type, currency`
   return sql`select format('account %s day %s key %s %s %s %s: day %s, hours %s', account_id, day, key_id, sku, line_type, currency,
-      coalesce(d.amount_nano::text, 'none'), coalesce(h.amount_nano::text, 'none'))
+      coalesce(d.amount_nano::text, 'none'), coalesce(h.amount_nano::text, 'none')) as place
     from (
       select ${key}, ${refs(DAY_MEASURES)} from usage_daily d
       where ${inRange('d', range)} and ${dayIn(sql`d.day`, range)} and d.day >= ${firstDayOfHours(range)}
@@ -119,7 +135,7 @@ function totalsUnlikeDays(range: RollUpRange, length: number) {
   const key = sql`account_id, grain, starts, key_id, sku, line_type, unit_type, currency`
   const starts = spanOf(sql`d.day`, length)
   return sql`select format(${sql.lit(`account %s ${length} days from %s by %s, key %s %s %s %s %s: total %s, days %s`)}, account_id, starts, grain,
-      key_id, sku, line_type, unit_type, currency, coalesce(t.amount_nano::text, 'none'), coalesce(d.amount_nano::text, 'none'))
+      key_id, sku, line_type, unit_type, currency, coalesce(t.amount_nano::text, 'none'), coalesce(d.amount_nano::text, 'none')) as place
     from (
       select ${refs(['grain', 'starts', 'key_id', 'sku', 'line_type', 'unit_type', 'currency'], 't')}, t.account_id, ${refs(DAY_MEASURES, 't')}
       from usage_daily_totals t join usage_closings c using (account_id)
@@ -147,7 +163,7 @@ function totalsUnlikeHours(range: RollUpRange) {
     and (${sql.ref(`${alias}.hour`)} at time zone 'UTC')::date < c.closed_until
     and (${sql.ref(`${alias}.hour`)} at time zone 'UTC')::date >= ${firstDayOfHours(range)}`
   return sql`select format('account %s hour %s by %s, key %s %s %s %s: total %s, hours %s', account_id, hour, grain, key_id, sku, unit_type,
-      currency, coalesce(t.amount_nano::text, 'none'), coalesce(h.amount_nano::text, 'none'))
+      currency, coalesce(t.amount_nano::text, 'none'), coalesce(h.amount_nano::text, 'none')) as place
     from (
       select ${refs(['account_id', 'grain', 'hour', 'key_id', 'sku', 'unit_type', 'currency'], 't')}, ${refs(HOUR_MEASURES, 't')}
       from usage_hourly_totals t join usage_closings c on c.account_id = t.account_id
@@ -164,12 +180,12 @@ function totalsUnlikeHours(range: RollUpRange) {
 
 /** Retention drops the events of whole days, the first ones; after those every day with usage has events. */
 function daysWithoutEvents(range: RollUpRange) {
-  return sql`select format('account %s day %s: usage %s, no events', d.account_id, d.day, d.total)
+  return sql`select format('account %s day %s: usage %s, no events', d.account_id, d.day, d.total) as place
     from (
       select account_id, day, sum(amount_nano) as total from usage_daily d
       where ${inRange('d', range)} and ${dayIn(sql`d.day`, range)} group by 1, 2
     ) d
     left join (${expiredDays(range)}) x on x.account_id = d.account_id
     where (x.before is null or d.day >= x.before)
-      and not exists (select 1 from usage_events u where u.account_id = d.account_id and u.day = d.day)`
+      and (select 1 from usage_events u where u.account_id = d.account_id and u.day = d.day limit 1) is null`
 }

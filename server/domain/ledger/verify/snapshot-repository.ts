@@ -36,6 +36,8 @@ export class SnapshotRepository {
         .execute(async (trx) => {
           await sql`set local lock_timeout = '1s'`.execute(trx)
           await sql`set local statement_timeout = ${sql.lit(unlimited ? 0 : SNAPSHOT_MS)}`.execute(trx)
+          // A slice is a small part of every table, however small the tables are or seem.
+          await sql`set local enable_seqscan = off`.execute(trx)
           // Before the snapshot is taken: partitions that it shows cannot be dropped while it is read.
           await sql`lock table usage_events, usage_hourly, usage_hourly_totals in access share mode`.execute(trx)
           return work({

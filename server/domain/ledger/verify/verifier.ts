@@ -6,8 +6,8 @@ import { type CheckId, isCheckId, toVerification, type Verification, type Violat
 import { FIRST_ID, type ReadSnapshot, VerifyPosition, type VerifyScan, type VerifyStep } from './verify-scan.ts'
 
 /** What a slice is to take; one that takes longer is followed by a smaller one. */
-const SLICE_MS = 300
-const SLICE_ROWS = { first: 5_000, min: 50, max: 100_000 }
+const SLICE_MS = 500
+const SLICE_ROWS = { first: 5_000, min: 500, max: 50_000 }
 
 /** Timeouts of one slice in a row, each with fewer rows, until verification fails. */
 const FAILURES_MAX = 20

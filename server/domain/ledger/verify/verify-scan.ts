@@ -5,7 +5,7 @@ import type { Violation } from './verification.ts'
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** Usage without a key, in tables that sum it up. */
-export const NO_KEY = FIRST_ID
+export const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 /** Where a scan continues: behind the account `after`, or within an account that is too large for one slice. */
 export const VerifyPosition = z.strictObject({

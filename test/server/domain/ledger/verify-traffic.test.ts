@@ -43,7 +43,7 @@ test.runIf(hasEngine('postgres'))(
     })
     const retention = new UsageRetention({ partitions: new UsagePartitionRepository(database.db), clock, ...DAYS })
 
-    let busy = true
+    const state = { busy: true }
     const request = async (turn: number) => {
       const caller = callers[turn % callers.length]
       if (caller === undefined) return
@@ -68,12 +68,12 @@ test.runIf(hasEngine('postgres'))(
       }
     }
     const working = Promise.all([...traffic, maintenance()]).finally(() => {
-      busy = false
+      state.busy = false
     })
     // A settlement may be of an hour to which the clock is moved while a slice begins.
     const ahead = { now: () => new Date(clock.nowMs() + 24 * HOUR_MS), nowMs: () => Date.now(), monotonicMs: () => performance.now() }
     const found: unknown[] = []
-    for (let round = 0; busy || round < ROUNDS_MIN; round++) {
+    for (let round = 0; state.busy || round < ROUNDS_MIN; round++) {
       const sliceRows = SLICES[round % SLICES.length] ?? { first: 50, min: 50, max: 50 }
       const snapshots = new SnapshotRepository(database.db)
       const verifier = new Verifier({ snapshots, scans: VERIFY_SCANS, clock: ahead, sliceRows })
