@@ -11,6 +11,7 @@ import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { createMoneyHarness } from '../support/money-harness.ts'
 import { type NodeProxy, type NodeStage, startNodeProxy } from '../support/node-proxy.ts'
 import { paymentHeader } from '../support/payment-headers.ts'
+import { TEST_BASE } from '../support/payments-harness.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { untilBlocked } from './balance-lock.ts'
 
@@ -44,6 +45,7 @@ interface Sent {
 }
 
 const baseSection = ({ url }: NodeProxy) => ({
+  ...TEST_BASE,
   payTo: MERCHANT_ADDRESS,
   rpcUrl: url,
   facilitator: { kind: 'local', privateKey: FACILITATOR_KEY },
