@@ -15,6 +15,7 @@ import { type FacilitatorServer, startFacilitatorServer } from '../support/facil
 import { createMoneyHarness } from '../support/money-harness.ts'
 import { type NodeProxy, type NodeStage, startNodeProxy } from '../support/node-proxy.ts'
 import { paymentHeader } from '../support/payment-headers.ts'
+import { TEST_BASE } from '../support/payments-harness.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 const PAYMENTS_PER_KILL = 3
@@ -77,7 +78,7 @@ async function start(chain: BaseChain, database: TestDatabase, kind: 'local' | '
   const chosen =
     kind === 'local' ? { kind: 'local', privateKey: FACILITATOR_KEY } : { kind: 'remote', url: facilitator.url }
   const config = {
-    x402: { base: { payTo: MERCHANT_ADDRESS, rpcUrl: node.url, facilitator: chosen } },
+    x402: { base: { ...TEST_BASE, payTo: MERCHANT_ADDRESS, rpcUrl: node.url, facilitator: chosen } },
     rpc: { publicNodes: false },
     limits: { wallet: { topUpsPerMinutePerIp: 100_000 } },
   }

@@ -3,7 +3,7 @@ import { type BaseChain, FACILITATOR_KEY, MERCHANT_ADDRESS, startBaseChain } fro
 import { SOLANA_FACILITATOR_KEY, SOLANA_MERCHANT_ADDRESS, type SolanaChain, startSolanaChain } from './solana-chain.ts'
 
 /** Test chains have higher fees than Base, which tests let rise, and mine a block only for a transaction. */
-const TEST_BASE = { maxFeePerGasGwei: 10_000, dailyFeeEth: 1_000, confirmations: 1 }
+export const TEST_BASE = { maxFeePerGasGwei: 10_000, dailyFeeEth: 1_000, confirmations: 1 }
 
 type Facilitator = { kind: 'local'; privateKey: string } | { kind: 'remote'; url: string }
 
