@@ -3,23 +3,25 @@ import type { LedgerTransferKind } from '../ledger.ts'
 import type { CheckId } from './verification.ts'
 
 /** The platform's side of each kind of posting, and the sides on which the customer may be. */
-const KINDS: Record<LedgerTransferKind, { account: string; customer: readonly ('debit' | 'credit')[] }> = {
-  grant: { account: 'platform:grants', customer: ['credit'] },
-  correction: { account: 'platform:grants', customer: ['debit'] },
-  charge: { account: 'platform:revenue', customer: ['debit'] },
-  top_up: { account: 'platform:usdc', customer: ['credit'] },
-  refund: { account: 'platform:revenue', customer: ['credit'] },
-  diem_allowance: { account: 'platform:stake', customer: ['credit'] },
-  diem_expiry: { account: 'platform:stake', customer: ['debit'] },
-  transfer: { account: 'platform:wallet-links', customer: ['debit', 'credit'] },
+const KINDS: Record<LedgerTransferKind, { accounts: readonly string[]; customer: readonly ('debit' | 'credit')[] }> = {
+  grant: { accounts: ['platform:grants'], customer: ['credit'] },
+  correction: { accounts: ['platform:grants', 'platform:usdc'], customer: ['debit'] },
+  charge: { accounts: ['platform:revenue'], customer: ['debit'] },
+  top_up: { accounts: ['platform:usdc'], customer: ['credit'] },
+  refund: { accounts: ['platform:revenue'], customer: ['credit'] },
+  diem_allowance: { accounts: ['platform:stake'], customer: ['credit'] },
+  diem_expiry: { accounts: ['platform:stake'], customer: ['debit'] },
+  transfer: { accounts: ['platform:wallet-links'], customer: ['debit', 'credit'] },
 }
 
 const SIDES = sql.join(
-  Object.entries(KINDS).flatMap(([kind, { account, customer }]) =>
-    customer.map((side) => {
-      const [debit, credit] = side === 'debit' ? ['customer', account] : [account, 'customer']
-      return sql`(${sql.lit(kind)}, ${sql.lit(debit)}, ${sql.lit(credit)})`
-    }),
+  Object.entries(KINDS).flatMap(([kind, { accounts, customer }]) =>
+    accounts.flatMap((account) =>
+      customer.map((side) => {
+        const [debit, credit] = side === 'debit' ? ['customer', account] : [account, 'customer']
+        return sql`(${sql.lit(kind)}, ${sql.lit(debit)}, ${sql.lit(credit)})`
+      }),
+    ),
   ),
 )
 
@@ -83,10 +85,15 @@ export const TRANSFER_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
   ],
   [
     'I10',
-    sql`select ${PLACE} || format(': top-up of %s, payment %s of %s', t.amount_nano, coalesce(p.payment_id::text, 'none'), p.amount_atomic * 1000)
+    sql`select ${PLACE} || format(': top-up of %s, payment %s of %s', t.amount_nano, coalesce(p.payment_id::text, 'none'), p.transfer_atomic * 1000)
       from t left join payments p on t.reference = 'payment:' || p.payment_id and p.state = 'credited'
         and p.payment_id = substring(t.reference from '^payment:([0-9a-f-]{36})$')::uuid and p.account_id = t.account_id
-      where t.kind = 'top_up' and (p.payment_id is null or t.currency <> 'usd' or t.amount_nano <> p.amount_atomic * 1000)`,
+      where t.kind = 'top_up' and (p.payment_id is null or t.currency <> 'usd' or t.amount_nano <> p.transfer_atomic * 1000)
+      union all
+      select ${PLACE} || format(': correction of %s, payment %s corrected by %s', t.amount_nano, coalesce(p.payment_id::text, 'none'), p.corrected_nano)
+      from t left join payments p on p.payment_id = substring(t.reference from '^payment-correction:([0-9a-f-]{36})$')::uuid
+        and p.account_id = t.account_id
+      where t.kind = 'correction' and t.credit_account = 'platform:usdc' and (p.payment_id is null or p.corrected_nano is distinct from t.amount_nano)`,
   ],
   [
     'I11',

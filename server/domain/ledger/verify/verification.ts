@@ -21,7 +21,7 @@ const DESCRIPTIONS = {
   I6: 'a reference is posted once per account',
   I7: 'each transfer continues the chain: sequences without gaps, each balance the one before plus the amount',
   I9: 'ledger charges, daily roll-ups, expired events and the lifetime, month and day of each key add up to the same amount',
-  I10: 'each credited payment is one top-up of its amount on the account that it names, and each top-up one such payment',
+  I10: 'each credited payment is one top-up of the amount that the chain moved, on the account that it names, each top-up is one such payment, and so are corrections',
   I11: 'money that moves between accounts leaves one and reaches another',
   I12: 'hours add up to their days, and totals of closed days and hours to their parts, by model, key, line and currency',
   I13: 'each charge is that of one usage event: same request, amount, currency and time',

@@ -71,7 +71,11 @@ test.runIf(hasEngine('postgres'))(
       state.busy = false
     })
     // A settlement may be of an hour to which the clock is moved while a slice begins.
-    const ahead = { now: () => new Date(clock.nowMs() + 24 * HOUR_MS), nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+    const ahead = {
+      now: () => new Date(clock.nowMs() + 24 * HOUR_MS),
+      nowMs: () => Date.now(),
+      monotonicMs: () => performance.now(),
+    }
     const found: unknown[] = []
     for (let round = 0; state.busy || round < ROUNDS_MIN; round++) {
       const sliceRows = SLICES[round % SLICES.length] ?? { first: 50, min: 50, max: 50 }
