@@ -181,7 +181,7 @@ describe('a JSON-RPC request that is repeated under its key', () => {
 describe('a key', () => {
   test('with another body or another network is refused, and nothing is executed', async () => {
     await post('mixed')
-    const others = [{ body: `${BALANCE} ` }, { path: '/crypto/rpc/ethereum-mainnet' }, { at: twin.url, body: '{}' }]
+    const others = [{ body: `${BALANCE} ` }, { path: '/crypto/rpc/ethereum-mainnet' }, { at: twin?.url, body: '{}' }]
     for (const other of others) {
       const refused = await post('mixed', other)
       expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'IDEMPOTENCY_KEY_REUSED' }])
