@@ -113,7 +113,7 @@ function periodUnlikeUsage(range: AccountRange, period: 'day' | 'month') {
     where ${inRange('s', range)} and ${counted} <> u.total`
 }
 
-/** A counter of a later day or month reads as zero spent today, which lifts the key's limit. */
+/** A counter of a later day or month, without usage then, reads as zero spent today, which lifts the key's limit. */
 function periodsOutOfTime(range: AccountRange, now: Date) {
   // The snapshot is a moment younger than the transaction that it belongs to.
   const today = sql`((ledger_instant(${now}::timestamptz) + interval '2 seconds') at time zone 'UTC')::date`
@@ -124,7 +124,7 @@ function periodsOutOfTime(range: AccountRange, now: Date) {
       where d.account_id = s.account_id and d.day >= s.day and d.key_id = s.key_id and d.currency = s.currency
     ) u on true
     where ${inRange('s', range)}
-      and (s.day > ${today} or u.day > s.day or s.month <> date_trunc('month', s.day)::date)`
+      and ((s.day > ${today} and u.day is null) or u.day > s.day or s.month <> date_trunc('month', s.day)::date)`
 }
 
 function expiredUnlikeUsage(range: AccountRange) {

@@ -182,7 +182,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('sums of usage on %s', (engine
           for (const rows of [report.byDate, report.byModel, report.byKey]) expect(totalOf(rows)).toEqual(ledger)
           expect(totalOf(await historyOf(db, accountId))).toEqual(ledger)
           await expectKeyPeriods(await createKeyHarness(db, { clock }), accountId, settled)
-          expect((await money.ledger.verify()).ok).toBe(true)
+          expect((await money.ledger.verify()).checks.filter(({ ok }) => !ok)).toEqual([])
         },
       ),
       { numRuns: RUNS },
