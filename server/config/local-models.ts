@@ -16,15 +16,18 @@ const PROBE_TIMEOUT_MS = 300
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string().min(1).max(200) })).min(1) })
 
-export const probeLocalModels: ProbeLocalModels = async (ports) => {
-  const found = await Promise.all(ports.map(probePort))
+export async function probeLocalModels(
+  ports: readonly number[],
+  timeoutMs: number = PROBE_TIMEOUT_MS,
+): Promise<LocalServer[]> {
+  const found = await Promise.all(ports.map((port) => probePort(port, timeoutMs)))
   return found.filter((server) => server !== undefined)
 }
 
-async function probePort(port: number): Promise<LocalServer | undefined> {
+async function probePort(port: number, timeoutMs: number): Promise<LocalServer | undefined> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/models`, {
-      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
       redirect: 'error',
     })
     const list = ModelList.safeParse(response.ok ? await response.json() : undefined)

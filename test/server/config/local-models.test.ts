@@ -29,7 +29,8 @@ describe('probeLocalModels', () => {
     const website = await listen((_, response) => response.end('<html>'))
     const failing = await listen((_, response) => response.writeHead(500).end('{"data":[{"id":"c"}]}'))
     const silent = await listen(() => {})
-    expect(await probeLocalModels([models, website, failing, silent, 1])).toEqual([
+    // Long enough for a busy machine to respond.
+    expect(await probeLocalModels([models, website, failing, silent, 1], 5_000)).toEqual([
       { port: models, modelIds: ['a', 'b'] },
     ])
   })
