@@ -4,7 +4,7 @@ import type { RatePlan } from '../server/domain/rate-limits/rate-plan.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
- * Who may call a route (public API facts, table 7.6):
+ * Who may call a route:
  * `public` nobody is identified; `optional` a key is used when sent; `inference` any key or a wallet;
  * `wallet` a wallet; `any_key` any key; `admin` an ADMIN key.
  */

@@ -69,7 +69,7 @@ function authOptions({ publicUrl, docsUrl }: Services) {
   }
 }
 
-/** Body for a wallet that signed in and has too little (public API facts, 10.2 b). */
+/** Body for a wallet that signed in and has too little. */
 function shortOfMoney(
   { services }: Exchange,
   error: DomainError,

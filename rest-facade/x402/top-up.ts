@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.ts'
 import type { Route } from '../route.ts'
 import { answerPending, paymentHeaderOf, setPaymentResponse } from './payment.ts'
 
-/** Without a payment header what can be paid, with one the credit (specification, x402 wallet endpoints; public API facts, 10.3). */
+/** Without a payment header what can be paid, with one the credit. */
 export const topUpRoute: Route = {
   method: 'post',
   path: '/x402/top-up',

@@ -25,7 +25,7 @@ const adminOnly = '401 ADMIN_KEY_REQUIRED'
 const suspended = { suspended: '403 UNAUTHORIZED' }
 
 /**
- * Who is let through, by the table of public API facts 7.6; written down a second time on purpose, since a test that
+ * Who is let through, as the API promises; written down a second time on purpose, since a test that
  * reads the route's own `access` could not fail.
  */
 export const AUDIENCES = {

@@ -35,7 +35,7 @@ export interface ApiKeyServiceDependencies {
 }
 
 /**
- * API keys of accounts (specification, part API keys). Every method takes the account, and a key of another account is
+ * API keys of accounts. Every method takes the account, and a key of another account is
  * refused exactly as one that does not exist: `invalid_request`. Limits are nano-USD per limit period.
  */
 export class ApiKeyService {

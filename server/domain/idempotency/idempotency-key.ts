@@ -5,7 +5,7 @@ import { DomainError } from '../errors.ts'
 const HASHED_AT_ONCE_BYTES = 1024 * 1024
 const KEY_FORM = /^[A-Za-z0-9_-]{1,255}$/
 
-/** The value of an `Idempotency-Key` header (specification, Idempotency rules). Fails with `invalid_request`. */
+/** The value of an `Idempotency-Key` header. Fails with `invalid_request`. */
 export function parseIdempotencyKey(text: string): string {
   if (KEY_FORM.test(text)) return text
   throw new DomainError(

@@ -58,7 +58,7 @@ export interface IdempotencyServiceDependencies {
 }
 
 /**
- * Requests with an `Idempotency-Key` (specification, Idempotency rules): executed once per account and key in 24 hours,
+ * Requests with an `Idempotency-Key`: executed once per account and key in 24 hours,
  * and charged once, whichever process dies in between. A record is inserted before anything is held, keeps the answer before
  * it is charged, and is over when the charge is durable. The next request with the key goes on where a dead process stopped:
  * without an answer it executes anew, with one it only charges, under the same request id and day.

@@ -3,7 +3,7 @@ import { DomainError } from '../errors.ts'
 import type { ModelDefinition } from './model-definition.ts'
 
 /**
- * Whether a key may see and use a model (specification, API key record): PRIVATE_TEXT restricts text and embedding models
+ * Whether a key may see and use a model: PRIVATE_TEXT restricts text and embedding models
  * to private ones, PRIVATE_ONLY all types.
  */
 export function isModelAllowed(privacy: ModelPrivacy, model: Pick<ModelDefinition, 'type' | 'privacy'>): boolean {

@@ -35,7 +35,7 @@ export interface LedgerServiceDependencies {
   ids: IdSource
 }
 
-/** Balances and their double-entry history (design section 5). Amounts are nano-USD. */
+/** Balances and their double-entry history. Amounts are nano-USD. */
 export class LedgerService {
   readonly #deps: LedgerServiceDependencies
 

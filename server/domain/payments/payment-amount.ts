@@ -2,7 +2,7 @@ import { formatUsd } from '../money.ts'
 import { paymentError } from './payment-errors.ts'
 import { NANO_USD_PER_ATOMIC, TOP_UP_MAX_ATOMIC, TOP_UP_MIN_ATOMIC } from './payment-options.ts'
 
-/** The payer chooses the amount within these bounds (specification, Authentication 3; design section 8). */
+/** The payer chooses the amount within these bounds. */
 export function checkAmount(amountAtomic: bigint): void {
   if (amountAtomic < TOP_UP_MIN_ATOMIC) {
     throw paymentError(

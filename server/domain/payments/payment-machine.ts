@@ -34,7 +34,7 @@ export interface PaymentRun {
 }
 
 /**
- * Takes one payment from state to state (design section 8 and public API facts, part 10). What happened is stored before
+ * Takes one payment from state to state. What happened is stored before
  * the next step outside begins, so that a crash at any point leaves a row from which the reconciler goes on. Only our own
  * node's word makes a payment `settled`, and only a settled one is credited.
  */

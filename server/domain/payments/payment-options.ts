@@ -7,7 +7,7 @@ export const TOP_UP_MIN_ATOMIC = 5_000_000n
 export const TOP_UP_SUGGESTED_ATOMIC = 10_000_000n
 export const TOP_UP_MAX_ATOMIC = 10_000_000_000n
 
-/** What a payer may sign, one entry per chain (specification, x402 wallet endpoints; amounts by design section 8). */
+/** What a payer may sign, one entry per chain. */
 export class PaymentOptions {
   readonly #networks: readonly PaymentNetwork[]
 

@@ -77,7 +77,7 @@ interface Claimed {
 }
 
 /**
- * Payments by x402 (specification, x402 wallet endpoints; public API facts, 10.3). A payment is known by its canonical
+ * Payments by x402. A payment is known by its canonical
  * claim: every copy and spelling of it meets one row and gets the first one's answer. The credit goes to the wallet that
  * signed it. Fails with the `payment_…` codes, and with `rate_limited` for too many new payments of one address.
  */

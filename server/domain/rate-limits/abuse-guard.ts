@@ -47,8 +47,7 @@ export interface AbuseGuardDeps {
 }
 
 /**
- * Blocks whoever fails too often (specification, Abuse protection: more than 20 failures in 30 seconds, for 30
- * seconds). Subjects are `key:<id>`, `wallet:<address>` and, for wrong credentials alone, `ip:<address>`: nobody blocks
+ * Blocks whoever fails too often. Subjects are `key:<id>`, `wallet:<address>` and, for wrong credentials alone, `ip:<address>`: nobody blocks
  * a victim by failing in its name. Every process counts the failures of all, which it hears of within milliseconds.
  */
 export class AbuseGuard {

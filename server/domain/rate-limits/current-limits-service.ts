@@ -58,7 +58,7 @@ export interface CurrentLimitsDeps {
   clock: Clock
 }
 
-/** The limits of a caller, read from the very plans that the limiter consumes from (specification, GET /api_keys/rate_limits). */
+/** The limits of a caller, read from the very plans that the limiter consumes from. */
 export class CurrentLimitsService {
   readonly #deps: CurrentLimitsDeps
 

@@ -21,7 +21,7 @@ export interface WindowFill extends PlanWindow {
 }
 
 /**
- * Rate windows of requests, tokens and RPC credits (specification, part Limits). A request consumes all windows of its
+ * Rate windows of requests, tokens and RPC credits. A request consumes all windows of its
  * plan or none; weights are whole numbers. Fails with `rate_limited` only.
  */
 export class RateLimitService implements RateLimiter {

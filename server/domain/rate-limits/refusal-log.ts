@@ -28,7 +28,7 @@ export interface RefusalLogDeps {
 }
 
 /**
- * The log of refused requests (specification, GET /api_keys/rate_limits/log). Refusals are written in the background,
+ * The log of refused requests. Refusals are written in the background,
  * in batches: of one account at most its 50 newest a second, of all at most 20,000, so that a flood of refusals neither
  * slows requests nor fills the database; the rest is dropped. While the database is away they wait within these bounds.
  */

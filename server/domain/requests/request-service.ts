@@ -30,7 +30,7 @@ export interface RequestServiceDependencies {
 }
 
 /**
- * What became of an account's requests: the log, the receipt of each, and the feed of those that end (design section 9).
+ * What became of an account's requests: the log, the receipt of each, and the feed of those that end.
  * Every request that was admitted is in it once it has ended, also one that failed and costs nothing. Amounts are
  * nano-USD; request ids are those of the response header `CF-RAY`.
  */

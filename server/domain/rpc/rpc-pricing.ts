@@ -1,6 +1,6 @@
 import { formatUsdFixed } from '../money.ts'
 
-/** Price class of a method (specification, Pricing tiers). */
+/** Price class of a method. */
 export const RPC_TIERS = ['standard', 'advanced', 'large'] as const
 export type RpcTier = (typeof RPC_TIERS)[number]
 

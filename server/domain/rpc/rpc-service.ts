@@ -77,7 +77,7 @@ interface Charge {
 }
 
 /**
- * The JSON-RPC proxy (specification, `POST /crypto/rpc/{network}`): bodies and answers pass byte for byte, and each call
+ * The JSON-RPC proxy: bodies and answers pass byte for byte, and each call
  * costs `baseCredits × tier`, or 5 credits when its answer is an error object. The full price is held before a node is
  * called, and an answer is complete only when its charge is durable.
  */

@@ -37,7 +37,7 @@ export interface WalletStatementsDependencies {
   minimumNanoUsd: bigint
 }
 
-/** What a wallet may read of its account (public API facts, 10.4 and 10.5). A wallet without any credit has zero and no transactions. */
+/** What a wallet may read of its account. A wallet without any credit has zero and no transactions. */
 export class WalletStatements {
   readonly #deps: WalletStatementsDependencies
 

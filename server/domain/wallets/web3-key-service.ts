@@ -39,7 +39,7 @@ export interface Web3KeyServiceDependencies {
   clock: Clock
 }
 
-/** API keys for wallets that have staked on Base (public API facts, 7.7). */
+/** API keys for wallets that have staked on Base. */
 export class Web3KeyService {
   readonly #deps: Web3KeyServiceDependencies
 

@@ -48,7 +48,7 @@ export class Web3KeyTokens {
       .sign(this.#key)
   }
 
-  /** The token's id. Fails with `invalid_request` and the text of public clients (public API facts, 7.7). */
+  /** The token's id. Fails with `invalid_request` and the text of public clients. */
   async read(token: string): Promise<string> {
     if (token.length > CHARACTERS_MAX) throw malformed()
     const { jwtVerify } = await import('jose')

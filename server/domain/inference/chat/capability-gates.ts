@@ -2,7 +2,7 @@ import { invalidField } from '../../validation.ts'
 import type { ModelDefinition } from '../model-definition.ts'
 import type { ChatRequest } from './chat-request.ts'
 
-/** Parts of one message, per type (public API facts, 4.1). */
+/** Parts of one message, per type. */
 const PARTS_PER_MESSAGE_MAX: Readonly<Record<string, number>> = {
   image_url: 10,
   input_audio: 5,

@@ -61,7 +61,7 @@ interface CompletionParts {
   fallback: { id: string; createdSeconds: number }
 }
 
-/** The answer of `POST /chat/completions` (public API facts, 4.3). */
+/** The answer of `POST /chat/completions`. */
 export function completionBody(
   { body, choices }: ProviderCompletion,
   { plan, usage, receipt, fallback }: CompletionParts,

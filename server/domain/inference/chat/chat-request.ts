@@ -21,7 +21,7 @@ const Tool = z.looseObject({
 })
 
 /**
- * Body of `POST /chat/completions` (public API facts, 4.1). As liberal as OpenAI's: null is absent, unknown fields and
+ * Body of `POST /chat/completions`. As liberal as OpenAI's: null is absent, unknown fields and
  * unknown enum values pass on to the provider.
  */
 export const ChatRequest = z.looseObject({

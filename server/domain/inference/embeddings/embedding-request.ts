@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { invalidField } from '../../validation.ts'
 import type { ModelDefinition } from '../model-definition.ts'
 
-/** Texts in one request (public API facts, part 5). */
+/** Texts in one request. */
 const EMBEDDING_INPUTS_MAX = 2_048
 
 const Text = z.string().min(1, { error: 'must not be empty' })

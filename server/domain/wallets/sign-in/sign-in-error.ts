@@ -19,7 +19,7 @@ export type SignInFailure =
   | 'INVALID_WALLET'
   | 'NONCE_REUSED'
 
-/** The text begins as public clients know it (public API facts, 10.1). */
+/** The text begins as public clients know it. */
 export function signInRefused(failure: SignInFailure, reason: string): DomainError {
   return new DomainError('sign_in_refused', `Invalid Sign-in-with-x signature: ${reason}`, {
     publicCode: `X402_SIGN_IN_${failure}`,

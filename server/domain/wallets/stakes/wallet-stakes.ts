@@ -30,7 +30,7 @@ export interface WalletStakesDependencies {
 }
 
 /**
- * Turns what wallets have staked on Base into their accounts' daily DIEM (specification, Authentication 3). The block
+ * Turns what wallets have staked on Base into their accounts' daily DIEM. The block
  * with which a UTC day began decides: stake that came later counts from the next day, and stake that left stays until
  * then. Reading happens apart from requests; while the node is down, nothing that stands changes.
  */
@@ -136,7 +136,7 @@ const STAKE_NANO_MIN = 100_000_000n
 /** Far above any real stake, and far below what a balance can hold. */
 const STAKE_NANO_MAX = 100_000_000n * 1_000_000_000n
 
-/** Less than 0.1 counts as nothing (public API facts, 8.1). */
+/** Less than 0.1 counts as nothing. */
 function countedStake(stakeNano: bigint): bigint {
   if (stakeNano < STAKE_NANO_MIN) return 0n
   return stakeNano < STAKE_NANO_MAX ? stakeNano : STAKE_NANO_MAX
