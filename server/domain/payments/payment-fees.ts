@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { PaymentFeeRepository } from './payment-fee-repository.ts'
-import type { FeeBudget, PaymentNetwork, ReserveFee } from './payment-network.ts'
+import { type FeeBudget, FeeBudgetError, type PaymentNetwork, type ReserveFee } from './payment-network.ts'
 
 /** Share of a day's budget from which the log warns. */
 const WARN_PERCENT = 80n
@@ -110,7 +110,7 @@ export class FeeReservation {
     const day = await this.#parts.take(amount)
     if (day === undefined) {
       this.#exceeded = true
-      throw new Error('the daily budget for settlement fees does not cover this transaction')
+      throw new FeeBudgetError('the daily budget for settlement fees does not cover this transaction')
     }
     this.#day = day
     this.#reserved += amount

@@ -97,6 +97,11 @@ export interface FeeBudget {
 /** Reserves what a transaction may cost before it is signed. Fails when the budget of the day does not cover it. */
 export type ReserveFee = (amount: bigint) => Promise<void>
 
+/** The operator's budget does not cover a transaction; any other failure of a reservation is no evidence about the payment. */
+export class FeeBudgetError extends Error {
+  override readonly name = 'FeeBudgetError'
+}
+
 /** What the look-up may lean on beside the payment itself. */
 export interface LookUpHints {
   /** The transactions that were told while settling, oldest first; each may have replaced the one before, or never have been sent. */

@@ -1,6 +1,6 @@
 import type { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { type Abi, encodeFunctionData, type Hash, type TransactionReceipt, type VerifyTypedDataParameters } from 'viem'
-import type { ReserveFee } from '../../../domain/payments/payment-network.ts'
+import { FeeBudgetError, type ReserveFee } from '../../../domain/payments/payment-network.ts'
 import { createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
 import { MaybeSentError, type OnTransaction } from './gas-account.ts'
 import { FeesTooHighError } from './gas-fees.ts'
@@ -50,10 +50,19 @@ export function createSigner(
   const reader = createScopedClient(client, signal, (error) => {
     if (isUnanswered(error)) observed.unanswered = error
   })
+  // The facilitator's library turns every failure into a rejection of the payment, and a lost database is not one.
+  const reserveFee: ReserveFee = async (amount) => {
+    try {
+      await sending?.reserveFee(amount)
+    } catch (error) {
+      if (!(error instanceof FeeBudgetError)) observed.unanswered = error
+      throw error
+    }
+  }
   const send = async (call: { to: `0x${string}`; data: `0x${string}` }): Promise<Hash> => {
     if (sending === undefined) throw new Error('there is no key to send transactions with')
     try {
-      return await sending.sender.send(call, sending.onTransaction, sending.reserveFee)
+      return await sending.sender.send(call, sending.onTransaction, reserveFee)
     } catch (error) {
       if (error instanceof MaybeSentError) observed.maybeSent = true
       if (error instanceof FeesTooHighError) observed.feesTooHigh = true

@@ -148,7 +148,10 @@ describe.runIf(redisUrl !== null)('rate windows in Redis', () => {
       clock.atMs = START_MS
       for (let step = 0; step < 60; step += 1) {
         clock.atMs += Math.floor(Math.random() * 800)
-        const bookings = [9_000, 4_000, 0].map((ageMs) => ({ ageMs: Math.max(0, ageMs - (step % 5)), weight: step + 1 }))
+        const bookings = [9_000, 4_000, 0].map((ageMs) => ({
+          ageMs: Math.max(0, ageMs - (step % 5)),
+          weight: step + 1,
+        }))
         if (step % 10 === 7) await store.carry([{ ...one, bookings }])
         else bookings.splice(0, 3, { ageMs: 0, weight: (await store.consume([one])).admitted ? 1 : 0 })
         booked.push(...bookings.map(({ ageMs, weight }) => ({ atMs: clock.atMs - ageMs, weight })))
