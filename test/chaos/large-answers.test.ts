@@ -40,7 +40,10 @@ async function growthMegabytes(pid: number, run: () => Promise<unknown>): Promis
 }
 
 async function startWarm(node: RpcNodeServer, databaseUrl: string) {
-  const config = { rpc: { networks: { 'ethereum-mainnet': { upstreams: [{ url: node.url }] } } } }
+  const config = {
+    rpc: { networks: { 'ethereum-mainnet': { upstreams: [{ url: node.url }] } } },
+    idempotency: { maxResponseBytes: 2 * ANSWER_BYTES, maxAccountBytes: 4 * ANSWER_BYTES },
+  }
   const server = await startServerProcess({ databaseUrl, config })
   const { adminKey } = await server.createAccount('5')
   for (let count = 0; count < WARM_UP_CALLS; count += 1) await call(server, adminKey)

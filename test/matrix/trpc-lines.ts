@@ -53,6 +53,8 @@ export const TRPC_LINES: Record<string, (scene: Scene) => unknown> = {
   'payments.status': () => undefined,
   'payments.reconcile': () => ({}),
   'payments.list': () => ({ first: 1 }),
+  // An operator learns that no such payment is stored; everybody else learns nothing.
+  'payments.correct': () => ({ paymentId: randomUUID(), reason: 'test' }),
   'platform.verify': () => undefined,
   'platform.verifyPart': () => ({}),
   'platform.health': () => undefined,
