@@ -8,7 +8,7 @@ export class StorageWatch {
     if (isDiskFull(error)) this.#isFull = true
   }
 
-  /** Fails while there is no room; `tryWriting` is called only then. */
+  /** Fails while the disk is full; `tryWriting` is called only then. */
   async assertRoom(tryWriting: () => Promise<unknown>): Promise<void> {
     if (!this.#isFull) return
     await tryWriting()

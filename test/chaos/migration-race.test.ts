@@ -40,7 +40,7 @@ describe.runIf(hasEngine('postgres'))('the schema of a database', () => {
     await Promise.all(started.map((server) => server.createAccount('1')))
   })
 
-  test('of a newer release stops an older server from starting', async () => {
+  test('a schema of a newer release stops an older server from starting', async () => {
     await using database = await openEmptyDatabase()
     const options = { databaseUrl: database.url, config: {} }
     await (await startServerProcess(options)).stop()

@@ -174,7 +174,7 @@ describe('an Idempotency-Key', () => {
     await expectBooksEqual(10_000_000n)
   })
 
-  it('that came with a payment which failed is free for the next', async () => {
+  it('a key that came with a failed payment can be used for the next payment', async () => {
     app = await startPaymentsApp(OPTIONS)
     const payer = await createFundedPayer(app.base, 1n)
     const pay = async () => {
@@ -206,7 +206,7 @@ describe('repeats of an ended payment', () => {
 describe('a remote facilitator', () => {
   afterEach(() => app.close())
 
-  it('that lies about success gives no credit; what it settles is credited', async () => {
+  it('a facilitator that lies about success earns no credit; a payment that it settles is credited', async () => {
     await using facilitator = await startFacilitatorServer()
     app = await startPaymentsApp({ ...IMPATIENT, base: { facilitator: { kind: 'remote', url: facilitator.url } } })
     const payload = await signAuthorization(await createFundedPayer(app.base))
@@ -229,7 +229,7 @@ describe('a remote facilitator', () => {
     await expectBooksEqual(5_000_000n)
   })
 
-  it('that dies after sending leaves a payment that our node finds', async () => {
+  it('a facilitator that dies after sending leaves a payment that our node finds', async () => {
     await using facilitator = await startFacilitatorServer()
     app = await startPaymentsApp({ ...OPTIONS, base: { facilitator: { kind: 'remote', url: facilitator.url } } })
     const payload = await signAuthorization(await createFundedPayer(app.base))
@@ -241,7 +241,7 @@ describe('a remote facilitator', () => {
     await expectBooksEqual(5_000_000n)
   })
 
-  it('that refuses is believed only as far as the chain agrees', async () => {
+  it('a rejection by a facilitator counts only as far as the chain agrees', async () => {
     await using facilitator = await startFacilitatorServer()
     app = await startPaymentsApp({ ...OPTIONS, base: { facilitator: { kind: 'remote', url: facilitator.url } } })
     const payload = await signAuthorization(await createFundedPayer(app.base))

@@ -187,7 +187,7 @@ describe('a remote facilitator on Solana', () => {
     await expectBooksEqual(5_000_000n)
   })
 
-  it('that lies about success gives no credit, and the payment dies when nobody can settle it any more', async () => {
+  it('a facilitator that lies about success earns no credit, and the payment dies when nobody can settle it any more', async () => {
     await using stack = new AsyncDisposableStack()
     const facilitator = await startRemote(stack, IMPATIENT)
     const other = await endOf(await pay())

@@ -83,7 +83,7 @@ function findImpreciseNumbers(yaml: Document): TextProblem[] {
   return problems
 }
 
-/** Sign, digits without zeros at either end, and the power of ten of the last one; undefined for what is no decimal number. */
+/** Sign, digits without zeros at either end, and the power of ten of the last one; undefined if the text is not a decimal number. */
 function canonical(text: string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
   if (sign === undefined || whole + fraction === '') return undefined

@@ -1,5 +1,5 @@
 /**
- * Moves an account's balance by `by_nano` and appends the transfer that says so; null when there is no such balance. The
+ * Moves an account's balance by `by_nano` and appends the transfer that says so; null if the balance does not exist. The
  * balance's own check rejects a transfer that would take what is held.
  */
 export const POST_TRANSFER = `create or replace function post_transfer(of_account uuid, of_currency text, new_id uuid,

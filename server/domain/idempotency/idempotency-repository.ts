@@ -73,7 +73,7 @@ export class IdempotencyRepository {
     return this.#update(seen, { state: 'answered' }, { process_id: processId })
   }
 
-  /** Keeps the response; false when another process took the record over, or when there is no room for an inline body. */
+  /** Keeps the response; false when another process took the record over, or when an inline body does not fit the quota. */
   answered(
     run: StoringRun,
     answer: KeptAnswer,
@@ -149,7 +149,7 @@ export class IdempotencyRepository {
       .execute()
   }
 
-  /** Stores chunks that follow each other, the first at `position`; false, and none is stored, when there is no room. */
+  /** Stores chunks that follow each other, the first at `position`; false, and none is stored, if they do not fit the quota. */
   async addChunks(
     run: StoringRun,
     { position, chunks, limits }: { position: number; chunks: readonly Buffer[]; limits: StorageLimits },

@@ -57,7 +57,7 @@ export interface RedisWindowStoreDeps {
  * Rate windows that all processes share. An account's windows share one hash slot; its requests that arrive during one
  * round trip share the next script call, which decides them one by one.
  *
- * Time is the server's: a process whose clock is wrong limits as exactly as any other. A window takes the newest instant
+ * Time is the server's: a process whose clock is wrong enforces the same exact limits. A window takes the newest instant
  * it has seen, so that none gives room twice if the server's clock steps back.
  */
 export class RedisWindowStore implements SharedWindowStore {
