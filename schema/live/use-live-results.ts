@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga'
 import type { GraphQLContext } from '../context.ts'
 import { refusal, toClientError } from '../errors.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
-import { CredentialWatch } from './credential-watch.ts'
+import { ConnectionCredential } from './connection-credential.ts'
 import { bindToLifetime } from './live-result.ts'
 import type { OpenStreams } from './open-streams.ts'
 
@@ -66,7 +66,7 @@ function occupy({ transport, lifetime, services }: GraphQLContext, slots: Connec
   const free = slots.take(identity.subject)
   if (free === undefined) return undefined
   const onEnd = (reason: string): void => lifetime.abort(refusal('UNAUTHENTICATED', reason))
-  const watch = new CredentialWatch({ identity, services, onEnd })
+  const watch = new ConnectionCredential({ identity, services, onEnd })
   return () => {
     watch.stop()
     free()

@@ -6,7 +6,7 @@ import type { Services } from '../../server/domain/services.ts'
 import { authenticate, type Credential } from '../credentials.ts'
 import type { GraphqlLimits } from '../limits.ts'
 import type { ConnectionSlots } from '../live/connection-slots.ts'
-import { CredentialWatch } from '../live/credential-watch.ts'
+import { ConnectionCredential } from '../live/connection-credential.ts'
 
 const UNAUTHORIZED_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 const TOO_MANY_SOCKETS = CloseCode.TooManyInitialisationRequests
@@ -63,7 +63,7 @@ export class SocketSession {
       const free = slots.take(identity.subject)
       if (free === undefined) return this.#refuse(TOO_MANY_SOCKETS, 'Too many sockets of this key or wallet')
       const onEnd = (reason: string): void => socket.close(CloseCode.Forbidden, limitReason(reason))
-      const watch = new CredentialWatch({ identity, services, onEnd })
+      const watch = new ConnectionCredential({ identity, services, onEnd })
       this.#caller = identity.caller
       initEnded()
       this.#release = () => {

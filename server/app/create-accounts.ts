@@ -6,10 +6,9 @@ import { ApiKeyRepository } from '../domain/api-keys/api-key-repository.ts'
 import { toKeyPrefix } from '../domain/api-keys/api-key-secret.ts'
 import { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
 import { KeyEvents } from '../domain/api-keys/key-events.ts'
-import { KeyWatch } from '../domain/api-keys/key-watch.ts'
 import { LastUsedRecorder } from '../domain/api-keys/last-used-recorder.ts'
 import { AuthService } from '../domain/auth/auth-service.ts'
-import { CredentialRecheck } from '../domain/auth/credential-recheck.ts'
+import { CredentialWatch } from '../domain/auth/credential-watch.ts'
 import type { LedgerRepository } from '../domain/ledger/ledger-repository.ts'
 import type { LedgerService } from '../domain/ledger/ledger-service.ts'
 import type { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
@@ -32,8 +31,7 @@ export function createAccounts(config: Config, parts: AccountParts) {
   const lastUsed = new LastUsedRecorder({ repository, clock, log })
   const issuer = new ApiKeyIssuer({ ids, clock, prefix: toKeyPrefix(config.service.name), pepper })
   const auth = new AuthService({ repository, events, lastUsed, clock, pepper })
-  const credentialRecheck = new CredentialRecheck({ repository, events, pubSub, clock, log })
-  const keyWatch = new KeyWatch({ repository, events, clock })
+  const credentialWatch = new CredentialWatch({ repository, events, pubSub, clock, log })
   const apiKeys = new ApiKeyService({
     repository,
     issuer,
@@ -52,5 +50,5 @@ export function createAccounts(config: Config, parts: AccountParts) {
     clock,
     ids,
   })
-  return { accounts, apiKeys, auth, credentialRecheck, events, keyWatch, lastUsed }
+  return { accounts, apiKeys, auth, credentialWatch, events, lastUsed }
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { KeyWatch } from '../domain/api-keys/key-watch.ts'
+import type { CredentialWatch } from '../domain/auth/credential-watch.ts'
 import { Catalogue } from '../domain/inference/catalogue.ts'
 import { ChatService } from '../domain/inference/chat-service.ts'
 import { EmbeddingService } from '../domain/inference/embedding-service.ts'
@@ -15,11 +15,11 @@ import type { Infrastructure } from './infrastructure.ts'
 export interface InferenceParts extends Pick<Infrastructure, 'clock' | 'log' | 'providers'> {
   metering: Metering
   ratePlans: RatePlans
-  keyWatch: KeyWatch
+  credentialWatch: CredentialWatch
 }
 
 export function createInferenceServices(config: Config, parts: InferenceParts) {
-  const { clock, log, providers, metering, ratePlans, keyWatch } = parts
+  const { clock, log, providers, metering, ratePlans, credentialWatch } = parts
   const { name: serviceName, systemPrompts } = config.service
   const catalogue = new Catalogue({ models: config.models, compatibility: config.compatibility, serviceName, clock })
   const providerRouter = new ProviderRouter({ providers, createBreaker: createCircuitBreaker, clock, log })
@@ -29,7 +29,7 @@ export function createInferenceServices(config: Config, parts: InferenceParts) {
   return {
     catalogue,
     providerRouter,
-    chat: new ChatService({ ...common, keyWatch, systemPrompts }),
+    chat: new ChatService({ ...common, credentialWatch, systemPrompts }),
     embeddings: new EmbeddingService(common),
     quotes: new QuoteService({
       catalogue,

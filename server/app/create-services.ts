@@ -99,7 +99,7 @@ export function toServices(config: Config, { clock, ids, log, db, reports }: Inf
     accounts: accounts.accounts,
     apiKeys: accounts.apiKeys,
     auth: accounts.auth,
-    credentialRecheck: accounts.credentialRecheck,
+    credentialWatch: accounts.credentialWatch,
     abuseGuard: limits.abuseGuard,
     ratePlans: limits.ratePlans,
     rateLimits: limits.rateLimits,

@@ -29,12 +29,10 @@ export async function startServices(parts: Parts, surroundings: Surroundings): P
 }
 
 function maintenanceTasks(
-  { accounts, idempotency, limits, operations, payments, processWatch, usageClosing, usageRetention, wallets }: Parts,
+  { idempotency, limits, operations, payments, processWatch, usageClosing, usageRetention, wallets }: Parts,
   { ownsDatabase }: Surroundings,
 ): MaintenanceTask[] {
   return [
-    // A stream ends within 5 s of the revocation of its key, so the check has 3 s for itself.
-    { name: 'keys of streams', everySeconds: 2, run: () => accounts.keyWatch.check() },
     { name: 'idempotency', everySeconds: 60, run: () => idempotency.maintain() },
     { name: 'refusals', everySeconds: 60, run: () => limits.refusals.maintain() },
     ...payments.tasks,
@@ -60,8 +58,7 @@ export async function stopServices(parts: Parts, { log }: Surroundings): Promise
   requests.feed.stop()
   await Promise.all([money.sweeper.stop(), money.accountChanges.stop(), accounts.lastUsed.close()])
   accounts.auth.close()
-  accounts.credentialRecheck.close()
-  accounts.keyWatch.close()
+  accounts.credentialWatch.close()
   wallets.accounts.close()
   await Promise.all([
     accounts.events.close(),

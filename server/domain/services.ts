@@ -3,7 +3,7 @@ import type { ApiKeyService } from './api-keys/api-key-service.ts'
 import type { AuditService } from './audit/audit-service.ts'
 import type { AuthService } from './auth/auth-service.ts'
 import type { BodyReader } from './bodies/body-reader.ts'
-import type { CredentialRecheck } from './auth/credential-recheck.ts'
+import type { CredentialWatch } from './auth/credential-watch.ts'
 import type { ClientAddresses } from './client-addresses.ts'
 import type { Clock } from './clock.ts'
 import type { IdSource } from './ids.ts'
@@ -62,7 +62,7 @@ export interface Services {
   accounts: AccountService
   apiKeys: ApiKeyService
   auth: AuthService
-  credentialRecheck: CredentialRecheck
+  credentialWatch: CredentialWatch
   abuseGuard: AbuseGuard
   ratePlans: RatePlans
   rateLimits: RateLimitService

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { KeyCaller } from '../../server/domain/auth/caller.ts'
-import type { KeyWatch } from '../../server/domain/api-keys/key-watch.ts'
+import type { CredentialWatch } from '../../server/domain/auth/credential-watch.ts'
 import { Catalogue } from '../../server/domain/inference/catalogue.ts'
 import { ChatService, type ChatStream } from '../../server/domain/inference/chat-service.ts'
 import type { ModelDefinition } from '../../server/domain/inference/model-definition.ts'
@@ -22,7 +22,7 @@ export interface ChatHarnessOptions {
   balanceNanoUsd?: bigint
   systemPrompts?: string[]
   /** Default: no key ever becomes inactive. */
-  keyWatch?: Pick<KeyWatch, 'watch'>
+  credentialWatch?: Pick<CredentialWatch, 'watch'>
 }
 
 export const INPUT_NANO = 1_000n
@@ -44,7 +44,7 @@ export function createChatHarness(options: ChatHarnessOptions) {
     log,
     metering,
     router: options.router,
-    keyWatch: options.keyWatch ?? { watch: () => () => {} },
+    credentialWatch: options.credentialWatch ?? { watch: () => () => {} },
     ratePlans: new RatePlans(LimitTable.parse({})),
     serviceName: 'service',
     systemPrompts: options.systemPrompts ?? [],

@@ -75,7 +75,7 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     accounts: keys.accounts,
     apiKeys: keys.apiKeys,
     auth: keys.auth,
-    credentialRecheck: keys.credentialRecheck,
+    credentialWatch: keys.credentialWatch,
     abuseGuard: keys.limits.abuseGuard,
     ratePlans: keys.ratePlans,
     rateLimits: keys.rateLimits,

@@ -10,7 +10,7 @@ import { ApiKeyService } from '../../server/domain/api-keys/api-key-service.ts'
 import { CreateApiKeyInput } from '../../server/domain/api-keys/inputs.ts'
 import { KeyEvents } from '../../server/domain/api-keys/key-events.ts'
 import { LastUsedRecorder } from '../../server/domain/api-keys/last-used-recorder.ts'
-import { CredentialRecheck } from '../../server/domain/auth/credential-recheck.ts'
+import { CredentialWatch } from '../../server/domain/auth/credential-watch.ts'
 import { AuthService } from '../../server/domain/auth/auth-service.ts'
 import type { KeyCaller, RequestContext } from '../../server/domain/auth/caller.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
@@ -48,7 +48,7 @@ export async function createKeyHarness(
     },
   }
   const auth = new AuthService({ repository: countedLookups, events, lastUsed, clock, pepper: PEPPER })
-  const credentialRecheck = new CredentialRecheck({ repository, events, pubSub, clock, log: silentLog })
+  const credentialWatch = new CredentialWatch({ repository, events, pubSub, clock, log: silentLog })
   const windows = new MemoryWindowStore({ clock })
   const limits = createLimits(LimitTable.parse(undefined), {
     windows,
@@ -92,7 +92,7 @@ export async function createKeyHarness(
     lastUsed,
     lookups,
     auth,
-    credentialRecheck,
+    credentialWatch,
     limits,
     limitOverrides,
     refusals: limits.refusals,

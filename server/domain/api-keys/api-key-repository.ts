@@ -134,17 +134,6 @@ export class ApiKeyRepository {
     })
   }
 
-  /** Which of these keys are revoked or expired at `at`. */
-  async listInactive(keys: readonly { accountId: string; keyId: string }[], at: Date): Promise<string[]> {
-    const accountIds = keys.map(({ accountId }) => accountId)
-    const keyIds = keys.map(({ keyId }) => keyId)
-    const { rows } = await sql<{ key_id: string }>`
-      select k.key_id from unnest(${accountIds}::uuid[], ${keyIds}::uuid[]) as watched (account_id, key_id)
-      join api_keys k using (account_id, key_id)
-      where not (${isActive(at)})`.execute(this.#db)
-    return rows.map(({ key_id: keyId }) => keyId)
-  }
-
   /** The changed key, or undefined when it is not active at `at`. */
   async update(
     target: { accountId: string; keyId: string; at: Date },

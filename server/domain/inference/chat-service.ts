@@ -1,5 +1,5 @@
-import type { KeyWatch } from '../api-keys/key-watch.ts'
 import type { Caller, RequestContext } from '../auth/caller.ts'
+import type { CredentialWatch } from '../auth/credential-watch.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { Journaled } from '../idempotency/answer-journal.ts'
@@ -34,7 +34,7 @@ export interface ChatServiceDeps extends Omit<ChatPlannerDeps, 'parameters'> {
   serviceName: string
   router: Pick<ProviderRouter, 'send'>
   metering: Metering
-  keyWatch: Pick<KeyWatch, 'watch'>
+  credentialWatch: Pick<CredentialWatch, 'watch'>
   clock: Clock
   log: Log
 }
@@ -93,9 +93,9 @@ export class ChatService {
 
   /** Resolves with the first bytes, so that whatever fails before them fails with a status of its own. */
   async stream(context: RequestContext, plan: ChatPlan): Promise<ChatStream> {
-    const { clock, counter, keyWatch, log } = this.#deps
+    const { clock, counter, credentialWatch, log } = this.#deps
     const startedAtMs = clock.nowMs()
-    const key = new StreamKey(keyWatch, context)
+    const key = new StreamKey(credentialWatch, context)
     try {
       const { metered, routed } = await this.#open({ ...context, signal: key.signal }, plan)
       const run = new ChatStreamRun({ context, key, plan, metered, routed, startedAtMs, counter, clock, log })

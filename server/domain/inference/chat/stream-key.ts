@@ -1,18 +1,19 @@
-import type { KeyWatch } from '../../api-keys/key-watch.ts'
 import type { RequestContext } from '../../auth/caller.ts'
+import type { CredentialWatch } from '../../auth/credential-watch.ts'
 import { DomainError } from '../../errors.ts'
 
-/** The key that pays for one stream, watched until `release`; its signal aborts the upstream if the client or the key is gone. */
+/** The credential that pays for one stream, watched until `release`; its signal aborts the upstream if the client or the key is gone. */
 export class StreamKey {
   readonly #upstream = new AbortController()
   readonly #stopWatching: () => void
   #isInactive = false
   #listener: (() => void) | undefined
 
-  constructor(keyWatch: Pick<KeyWatch, 'watch'>, { caller, signal }: RequestContext) {
+  constructor(credentials: Pick<CredentialWatch, 'watch'>, { caller, signal }: RequestContext) {
     if (signal.aborted) this.#upstream.abort()
     else signal.addEventListener('abort', () => this.#upstream.abort(), { once: true })
-    this.#stopWatching = keyWatch.watch(caller, () => {
+    this.#stopWatching = credentials.watch(caller, () => {
+      if (this.#isInactive) return
       this.#isInactive = true
       this.#upstream.abort()
       this.#listener?.()
@@ -34,7 +35,7 @@ export class StreamKey {
   failure(): DomainError {
     return new DomainError(
       'unauthenticated',
-      'The API key was revoked or has expired, so the response ends here; what was delivered was charged',
+      'The API key was revoked or has expired, or its account is suspended, so the response ends here; what was delivered was charged',
     )
   }
 

@@ -19,7 +19,7 @@ function createStream(pieces = PIECES) {
   let revoke = (): void => undefined
   const watchers = new Set<() => void>()
   let upstreamAborted = false
-  const keyWatch = {
+  const credentialWatch = {
     watch: (_: unknown, ended: () => void) => {
       revoke = ended
       watchers.add(ended)
@@ -30,7 +30,7 @@ function createStream(pieces = PIECES) {
     signal.addEventListener('abort', () => (upstreamAborted = true))
     return openStreamAnswer(pieces, signal)
   })
-  const harness = createChatHarness({ router, keyWatch })
+  const harness = createChatHarness({ router, credentialWatch })
   return {
     harness,
     revoke: () => revoke(),

@@ -12,13 +12,13 @@ const ENDING_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', '
 
 export interface WatchedCredential {
   identity: Identity
-  services: Pick<Services, 'auth' | 'credentialRecheck' | 'walletAccounts' | 'clock' | 'log'>
+  services: Pick<Services, 'auth' | 'credentialWatch' | 'walletAccounts' | 'clock' | 'log'>
   /** Called once, with the reason in words. */
   onEnd: (reason: string) => void
 }
 
 /** Follows a key or a wallet's session whose connection outlives the request that opened it: says when it ends, is revoked or is changed to have ended. */
-export class CredentialWatch {
+export class ConnectionCredential {
   readonly #watched: WatchedCredential
   readonly #stopListening: (() => void)[]
   #timer: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export class CredentialWatch {
     const { caller } = identity
     const check = (): void => void this.#check()
     // A message that a credential is over may be lost, and for as long as Redis is away all are.
-    const unwatch = services.credentialRecheck.watch(caller)
+    const unwatch = services.credentialWatch.watch(caller, check)
     if (caller.kind === 'wallet') return [unwatch, services.walletAccounts.onChanged(caller, check)]
     return [
       unwatch,
