@@ -8,7 +8,7 @@ import ValidationPlugin from '@pothos/plugin-validation'
 import { getNamedType, isLeafType } from 'graphql'
 import { z } from 'zod'
 import { DomainError } from '../server/domain/errors.ts'
-import { invalidRequest } from '../server/domain/validation.ts'
+import { invalidRequest } from '../server/domain/validation/parse-input.ts'
 import { CREDENTIAL_MISSING, type GraphQLContext } from './context.ts'
 
 interface SchemaTypes {

@@ -3,7 +3,7 @@ import {
   CHANGEABLE_FIELDS,
   type JudgedChange,
   type ModelPatch,
-} from '../../server/domain/catalogue/catalogue-change.ts'
+} from '../../server/domain/catalogue/changes/catalogue-change.ts'
 import {
   ListChangesInput,
   ModelIdInput,
@@ -12,7 +12,7 @@ import {
   SetModelTierInput,
   SetPriceInput,
   WithdrawChangeInput,
-} from '../../server/domain/catalogue/inputs.ts'
+} from '../../server/domain/catalogue/changes/inputs.ts'
 import { type OperatorContext, operatorProcedure, router } from './trpc.ts'
 
 /** The catalogue while the service runs: each change has a reason, may begin later, and stays in the history. */

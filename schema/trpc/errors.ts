@@ -2,7 +2,7 @@ import type { TRPCError } from '@trpc/server'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { z } from 'zod'
 import { DomainError, type DomainErrorCode, type ValidationTree } from '../../server/domain/errors.ts'
-import { invalidRequest } from '../../server/domain/validation.ts'
+import { invalidRequest } from '../../server/domain/validation/parse-input.ts'
 
 /** Every domain error in tRPC; a new code does not compile until it has a line here. */
 export const TRPC_CODES: Record<DomainErrorCode, TRPC_ERROR_CODE_KEY> = {
