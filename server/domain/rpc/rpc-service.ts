@@ -123,8 +123,7 @@ export class RpcService {
     const { bodies, metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps
     const network = this.#network(slug)
     const startedAtMs = clock.nowMs()
-    const envelope =
-      bodies.isLarge(body) ? await this.#scanLarge(context, network, body) : scanEnvelope(body)
+    const envelope = bodies.isLarge(body) ? await this.#scanLarge(context, network, body) : scanEnvelope(body)
     const plan = planCalls({ body, envelope }, network, methods)
     const metered = await metering.open({
       context,

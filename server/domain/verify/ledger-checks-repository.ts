@@ -3,7 +3,10 @@ import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.t
 import type { CheckId } from './verification.ts'
 
 /** The platform's side of each kind of posting, and the sides on which the customer may be. */
-const KINDS: Record<LedgerTransferRow['kind'], { accounts: readonly string[]; customer: readonly ('debit' | 'credit')[] }> = {
+const KINDS: Record<
+  LedgerTransferRow['kind'],
+  { accounts: readonly string[]; customer: readonly ('debit' | 'credit')[] }
+> = {
   grant: { accounts: ['platform:grants'], customer: ['credit'] },
   correction: { accounts: ['platform:grants', 'platform:usdc'], customer: ['debit'] },
   charge: { accounts: ['platform:revenue'], customer: ['debit'] },

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { cleanUpstreamMessage, readUpstreamError } from '../../../../../server/domain/inference/providers/upstream-message.ts'
+import {
+  cleanUpstreamMessage,
+  readUpstreamError,
+} from '../../../../../server/domain/inference/providers/upstream-message.ts'
 
 test.each([
   ['POST https://gpu-7.internal:8443/v1/chat failed', /gpu-7|8443|internal/],

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { createChatHarness, INPUT_NANO, OUTPUT_NANO, readText } from '../../../../support/chat-harness.ts'
 import { createEmbeddingHarness } from '../../../../support/embedding-harness.ts'
-import { answerFrames, completion, jsonAnswer, scriptRouter, streamAnswer } from '../../../../support/provider-script.ts'
+import {
+  answerFrames,
+  completion,
+  jsonAnswer,
+  scriptRouter,
+  streamAnswer,
+} from '../../../../support/provider-script.ts'
 
 /** A chat template that added 60 tokens, and an answer that exceeds `max_tokens` by the provider's count. */
 const ABOVE = { prompt_tokens: 65, completion_tokens: 30, total_tokens: 95 }
