@@ -5,17 +5,16 @@ import { DomainError } from '../server/domain/errors.ts'
 import type { IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
 import type { Services } from '../server/domain/services.ts'
 import type { ContentEncoding } from './content-encoding.ts'
+import type { RequestTarget } from './request-target.ts'
 import { endBody } from './response-body.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
+export type PathParameters = Readonly<Record<string, string>>
+
 /** What a request asks for, as its path and query say it. */
-export interface Target {
-  path: string
-  /** Values of the path's parameters; several for a splat. */
-  params: Readonly<Record<string, string | string[] | undefined>>
-  /** The query without its question mark. */
-  search: string
+export interface Target extends RequestTarget {
+  params: PathParameters
 }
 
 /** One REST request being answered: what came in, who sent it, and how to answer. Handlers see nothing of the HTTP framework but this. */
@@ -87,8 +86,7 @@ export class Exchange {
 
   /** A path parameter. */
   param(name: string): string {
-    const value = this.target.params[name]
-    return Array.isArray(value) ? value.join('/') : (value ?? '')
+    return this.target.params[name] ?? ''
   }
 
   get query(): Record<string, unknown> {

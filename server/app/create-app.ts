@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
-import { mountRestFacade } from '../../rest-facade/mount.ts'
+import { createRestListener } from '../../rest-facade/rest-listener.ts'
 import { ROUTES } from '../../rest-facade/router.ts'
 import { createGraphqlServer } from '../../schema/http/server.ts'
 import { createTrpcMiddleware } from '../../schema/trpc/router.ts'
@@ -57,7 +57,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   secureExpress(app, headers)
   // Its default, a look at NODE_ENV, would put stack traces into answers.
   app.set('env', 'production')
-  const serveDirectly = mountRestFacade(app, ROUTES, services)
+  const serveRest = createRestListener(ROUTES, services)
   mountMetrics(app, infrastructure.metrics, { access, addresses: services.clientAddresses })
   mountHealth(app, readinessChecks(infrastructure, parts.money.metering), () => draining)
   app.use('/graphql', (request, response) => {
@@ -69,7 +69,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   mountNotFound(app, services)
 
   const server = createHttpServer((request, response) => {
-    if (!serveDirectly(request, response)) app(request, response)
+    if (!serveRest(request, response)) app(request, response)
   }, headers)
   limitConnections(server, config.http, { addresses: services.clientAddresses, log: services.log })
   server.on('upgrade', (request, socket, head) => {

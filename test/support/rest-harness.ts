@@ -1,6 +1,6 @@
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import express from 'express'
-import { mountRestFacade } from '../../rest-facade/mount.ts'
+import { createRestListener } from '../../rest-facade/rest-listener.ts'
 import type { Route } from '../../rest-facade/route.ts'
 import type { Caller } from '../../server/domain/caller.ts'
 import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
@@ -36,9 +36,8 @@ export async function startRestHarness(
     auth: { authenticateKey: async () => caller },
     paymentOptions: new PaymentOptions([]),
   }
-  const app = express()
-  mountRestFacade(app, routes, { ...defaults, ...services } as Services)
-  const server = app.listen(0, '127.0.0.1')
+  const server = createServer(createRestListener(routes, { ...defaults, ...services } as Services))
+  server.listen(0, '127.0.0.1')
   await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
