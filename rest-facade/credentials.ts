@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller, WalletCaller } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
-import type { Access } from './route.ts'
+import type { Target } from './exchange.ts'
+import type { Access, Route } from './route.ts'
 
 const BEARER = /^Bearer +(\S+)\s*$/i
 
@@ -20,6 +21,13 @@ export async function identify(request: IncomingMessage, access: Access, service
   if (header === undefined && access === 'optional') return null
   if (header === undefined) throw credentialMissing(access, services)
   return authenticate(header, services, address)
+}
+
+/** What of a route's access depends on who is identified: an ADMIN key, or the wallet that the path names. */
+export function authorize(caller: Caller, { access }: Route, target: Target, services: Services): void {
+  if (access === 'admin') services.auth.requireAdmin(caller)
+  if (access === 'wallet')
+    services.walletStatements.assertOwn(requireWallet(caller), target.params['walletAddress'] ?? '')
 }
 
 /** The caller of a route of wallets. */

@@ -6,9 +6,6 @@ import type { IdempotentRun } from '../server/domain/idempotency/idempotent-run.
 import type { Services } from '../server/domain/services.ts'
 import type { ContentEncoding } from './content-encoding.ts'
 import type { RequestTarget } from './request-target.ts'
-import { endBody } from './response-body.ts'
-
-export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export type PathParameters = Readonly<Record<string, string>>
 
@@ -17,7 +14,7 @@ export interface Target extends RequestTarget {
   params: PathParameters
 }
 
-/** One REST request being answered: what came in, who sent it, and how to answer. Handlers see nothing of the HTTP framework but this. */
+/** One REST request being answered: what came in, who sent it, and the head of the response. Handlers see nothing of HTTP but this. */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -35,7 +32,6 @@ export class Exchange {
   encoding: ContentEncoding | null = null
   /** By name as written. They leave with the head in one piece, which costs half of setting them one by one. */
   readonly #headers = new Map<string, string | number>()
-  #held: string | Buffer | undefined
   #abort: AbortController | undefined
   /** Never aborts. */
   #detached: AbortController | undefined
@@ -130,40 +126,5 @@ export class Exchange {
     const headers: (string | number)[] = []
     for (const [name, value] of this.#headers) headers.push(name, value)
     response.writeHead(response.statusCode, headers)
-  }
-
-  json(status: number, value: unknown): void {
-    this.text(status, JSON_TYPE, JSON.stringify(value))
-  }
-
-  /** Express's own `send` computes an ETag of each body; answers here are never cached. */
-  text(status: number, contentType: string, content: string | Buffer): void {
-    this.setHeader('Content-Type', contentType)
-    this.setHeader('Content-Length', Buffer.byteLength(content))
-    this.response.statusCode = status
-    this.#send(content)
-  }
-
-  /** 204: nothing to say. */
-  empty(): void {
-    this.response.statusCode = 204
-    this.#send(Buffer.alloc(0))
-  }
-
-  /** The whole answer that waits to be kept; undefined where it streams. */
-  heldAnswer(): { status: number; headers: Record<string, string>; body: Buffer } | undefined {
-    if (this.#held === undefined) return undefined
-    const contentType = this.#headers.get('Content-Type')
-    const headers = typeof contentType === 'string' ? { 'Content-Type': contentType } : {}
-    return { status: this.response.statusCode, headers, body: Buffer.from(this.#held) }
-  }
-
-  sendHeld(): void {
-    if (this.#held !== undefined) endBody(this, this.#held)
-  }
-
-  #send(body: string | Buffer): void {
-    if (this.run === null) endBody(this, body)
-    else this.#held = body
   }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
 import type { WalletCaller } from '../../server/domain/caller.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import type { CreditedPayment, PendingPayment } from '../../server/domain/payments/payment-service.ts'
@@ -51,14 +52,21 @@ export function setPaymentResponse(exchange: Exchange, { network, wallet, transa
   exchange.setHeader('X-PAYMENT-RESPONSE', value)
 }
 
+/** Body of 202. */
+export const PaymentPending = z.object({
+  success: z.literal(false),
+  status: z.literal('pending'),
+  transaction: z.string().optional(),
+  retryAfterSeconds: z.number(),
+})
+
 /** 202: how the payment ends is unknown yet. To be asked again with the same payment, never with another one. */
-export function answerPending(exchange: Exchange, { transactionId, retryAfterSeconds }: PendingPayment): void {
-  exchange.setHeader('Retry-After', retryAfterSeconds)
-  exchange.setHeader('Cache-Control', 'no-store')
-  exchange.json(202, {
+export function pendingReply({ transactionId, retryAfterSeconds }: PendingPayment) {
+  const json: z.output<typeof PaymentPending> = {
     success: false,
     status: 'pending',
     ...(transactionId === null ? {} : { transaction: transactionId }),
     retryAfterSeconds,
-  })
+  }
+  return { status: 202, headers: { 'Retry-After': String(retryAfterSeconds), 'Cache-Control': 'no-store' }, json }
 }

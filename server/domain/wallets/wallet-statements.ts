@@ -1,6 +1,5 @@
 import type { WalletCaller } from '../caller.ts'
 import { DomainError } from '../errors.ts'
-import type { Balance } from '../ledger/ledger.ts'
 import type { LedgerService } from '../ledger/ledger-service.ts'
 import { invalidField } from '../validation/parse-input.ts'
 import type { TransactionPage } from './inputs.ts'
@@ -10,8 +9,6 @@ import type { WalletPostingRow, WalletStatementRepository } from './wallet-state
 /** Money in nano-USD. */
 export interface WalletBalance {
   walletAddress: string
-  /** As the ledger has them, for the headers of the answer. */
-  balances: readonly Balance[]
   usdNano: bigint
   /** Null: the account never had any. */
   diemNano: bigint | null
@@ -64,7 +61,7 @@ export class WalletStatements {
     const usdNano = balances.find(({ currency }) => currency === 'usd')?.balanceNanoUsd ?? 0n
     const diemNano = balances.find(({ currency }) => currency === 'diem')?.balanceNanoUsd ?? null
     const total = usdNano + (diemNano ?? 0n)
-    return { walletAddress, balances, usdNano, diemNano, canConsume: total > 0n && total >= this.#deps.minimumNanoUsd }
+    return { walletAddress, usdNano, diemNano, canConsume: total > 0n && total >= this.#deps.minimumNanoUsd }
   }
 
   /** Postings in USD, newest first. */

@@ -16,6 +16,9 @@ const route: Route = {
   method: 'get',
   path: '/paid',
   access: 'inference',
+  limits: { counted: 'by_service', plan: () => undefined },
+  output: {},
+  errors: [],
   summary: 'Always short of money',
   handler: () => Promise.reject(new DomainError('insufficient_balance', 'too little')),
 }
