@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller, WalletCaller } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
-import type { Target } from './exchange.ts'
+import type { Incoming } from './begin-exchange.ts'
 import type { Access, Route } from './route.ts'
 
 const BEARER = /^Bearer +(\S+)\s*$/i
@@ -24,7 +24,7 @@ export async function identify(request: IncomingMessage, access: Access, service
 }
 
 /** What of a route's access depends on who is identified: an ADMIN key, or the wallet that the path names. */
-export function authorize(caller: Caller, { access }: Route, target: Target, services: Services): void {
+export function authorize(caller: Caller, { access }: Route, { services, target }: Incoming): void {
   if (access === 'admin') services.auth.requireAdmin(caller)
   if (access === 'wallet')
     services.walletStatements.assertOwn(requireWallet(caller), target.params['walletAddress'] ?? '')

@@ -22,9 +22,9 @@ export class Exchange {
   readonly services: Services
   readonly requestId: string
   readonly caller: Caller | null
-  /** Parsed JSON body, or undefined where the route reads none. */
+  /** Parsed JSON, the parts of a form by their names, or undefined where the route reads neither. */
   readonly body: unknown
-  /** The body's exact bytes. */
+  /** The body's exact bytes; of a form what makes it the same as another. */
   readonly rawBody: Buffer
   /** Set under an idempotency key: then the answer is held back until it is kept, and goes on when the client leaves. */
   run: IdempotentRun | null = null

@@ -47,6 +47,8 @@ const BY_ACCESS: Record<Access, Codes> = {
 const BY_BODY: Record<RouteBody['kind'], Codes> = {
   json: ['invalid_json', 'payload_too_large', 'unsupported_media_type'],
   raw: ['payload_too_large', 'unsupported_media_type'],
+  multipart: ['payload_too_large', 'unsupported_media_type'],
+  'json-or-multipart': ['invalid_json', 'payload_too_large', 'unsupported_media_type'],
 }
 
 const BY_LIMITS: Record<RouteLimits['counted'], Codes> = {

@@ -47,8 +47,19 @@ export function defineRoute<Schema extends z.ZodType>(
   return route
 }
 
-/** `json` is parsed; the bytes of either kind are kept for fingerprints. */
-export type RouteBody = { kind: 'json'; limitBytes: number; schema: z.ZodType } | { kind: 'raw'; limitBytes: number }
+/** How a body is read; the handler parses with the schema. A form is an object of its parts. */
+export type RouteBody =
+  | { kind: 'json'; limitBytes: number; schema: z.ZodType }
+  | { kind: 'raw'; limitBytes: number }
+  | { kind: 'multipart' | 'json-or-multipart'; limitBytes: number; schema: z.ZodType; form: MultipartBounds }
+
+export interface MultipartBounds {
+  partsMax: number
+  /** Of one file; texts have a limit of their own. */
+  partBytesMax: number
+  /** Names of the parts that may be files. */
+  files: readonly string[]
+}
 
 /** What a route may send, by the client's choice where it is more than one. */
 export interface RouteOutput<Json> {

@@ -12,8 +12,8 @@ const JSON_TYPE = 'application/json'
 const RpcAnswer = z.looseObject({
   jsonrpc: z.string().optional(),
   id: z.unknown(),
-  result: z.unknown(),
-  error: z.unknown(),
+  result: z.unknown().optional(),
+  error: z.unknown().optional(),
 })
 
 export const proxyRpcRoute = defineRoute({
