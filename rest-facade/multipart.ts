@@ -1,165 +1,44 @@
-import { createHash } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
-import { Busboy, type BusboyEvents, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
-import { DomainError } from '../server/domain/errors.ts'
-import { invalidField } from '../server/domain/validation/parse-input.ts'
+import { type FormFile, type FormPart, readFormParts } from './form-parts.ts'
 import type { MultipartBounds } from './route.ts'
 
-const EMPTY = Buffer.alloc(0)
-const NAME_CHARACTERS_MAX = 100
-const TEXT_BYTES_MAX = 256 * 1024
-/** Parsed between two turns of the event loop. */
-const SLICE_BYTES = 256 * 1024
 const MULTIPART_TYPE = /^multipart\/form-data\s*;/i
 
-/** A part with a file name. */
-export interface UploadedFile {
-  fileName: string
-  contentType: string
-  bytes: Buffer
-}
+/** A part of a form that is a file. */
+export type UploadedFile = Omit<FormFile, 'sha256'>
 
-interface Part {
-  name: string
-  value: string | UploadedFile
-}
-
-type FieldEvent = Parameters<BusboyEvents['field']>
-/** The package's types do not say that a part may have no name and no file name. */
-type FileEvent = [
-  name: string | undefined,
-  stream: BusboyFileStream,
-  fileName: string | undefined,
-  encoding: string,
-  contentType: string,
-]
+type FormValue = string | UploadedFile
 
 export function isMultipart(contentType: string): boolean {
   return MULTIPART_TYPE.test(contentType)
 }
 
 /**
- * Reads the parts of a form: an object of their names, with a list where a name comes more than once. `raw` is what makes
- * the form the same as another, since clients write a new boundary into each repeat.
+ * Reads a form as an object of its parts' names, with a list where a name comes more than once. `raw` is what makes the
+ * form the same as another, since clients write a new boundary into each repeat.
  */
 export async function readMultipart(body: Buffer, contentType: string, bounds: MultipartBounds) {
-  const parts = await readParts(body, contentType, bounds)
-  const values = new Map<string, Part['value'] | Part['value'][]>()
-  for (const { name, value } of parts) {
-    const others = values.get(name)
-    values.set(name, others === undefined ? value : [others, value].flat())
+  const parts = await readFormParts(body, contentType, bounds)
+  const values = new Map<string, FormValue | FormValue[]>()
+  for (const part of parts) {
+    const others = values.get(part.name)
+    const value = toValue(part)
+    values.set(part.name, others === undefined ? value : [others, value].flat())
   }
   return { raw: toFingerprint(parts), parsed: Object.fromEntries(values) }
 }
 
-function toFingerprint(parts: readonly Part[]): Buffer {
-  const described = parts.map(({ name, value }) =>
-    typeof value === 'string' ? [name, value] : [name, value.fileName, value.contentType, sha256(value.bytes)],
-  )
+function toValue(part: FormPart): FormValue {
+  if ('text' in part) return part.text
+  const { fileName, contentType, bytes } = part.file
+  return { fileName, contentType, bytes }
+}
+
+function toFingerprint(parts: readonly FormPart[]): Buffer {
+  const described = parts.map((part) => {
+    if ('text' in part) return [part.name, part.text]
+    const { fileName, contentType, sha256 } = part.file
+    return [part.name, fileName, contentType, sha256]
+  })
   // No JSON begins like this, so no body of another kind is taken for a repeat of a form.
   return Buffer.from(`form ${JSON.stringify(described)}`)
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
-
-async function readParts(body: Buffer, formType: string, bounds: MultipartBounds): Promise<Part[]> {
-  const parser = openParser(formType, bounds)
-  const parts: Part[] = []
-  const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
-  const rejecting = (read: () => void): void => {
-    try {
-      read()
-    } catch (error) {
-      reject(error)
-    }
-  }
-  parser.on('error', () => reject(malformed()))
-  parser.on('partsLimit', () => reject(invalid(`The form has more than the ${bounds.partsMax} parts it may have`)))
-  parser.on('field', (...[name, value, , isTruncated]: FieldEvent) =>
-    rejecting(() => {
-      assertName(name)
-      if (isTruncated) throw tooLarge(name, TEXT_BYTES_MAX)
-      parts.push({ name, value })
-    }),
-  )
-  parser.on('file', (...[name, stream, fileName, , contentType]: FileEvent) => {
-    stream.on('error', () => reject(malformed()))
-    stream.resume()
-    rejecting(() => {
-      assertFile(name, bounds)
-      const file = { fileName: fileName ?? '', contentType, bytes: EMPTY }
-      parts.push({ name, value: file })
-      collect(stream, file, () => reject(tooLarge(name, bounds.partBytesMax)))
-    })
-  })
-  parser.on('finish', resolve)
-  try {
-    await Promise.all([feed(parser, body), ended])
-  } finally {
-    parser.destroy()
-  }
-  return parts
-}
-
-function openParser(contentType: string, { partsMax, partBytesMax }: MultipartBounds): BusboyInstance {
-  try {
-    return new Busboy({
-      headers: { 'content-type': contentType },
-      limits: {
-        parts: partsMax,
-        fieldSize: TEXT_BYTES_MAX,
-        fileSize: partBytesMax,
-        headerPairs: 10,
-        headerSize: 4_096,
-      },
-    })
-  } catch {
-    throw invalid("The Content-Type 'multipart/form-data' names no boundary")
-  }
-}
-
-/** Slice by slice, since reading 25 MB at once would delay every other request. */
-async function feed(parser: BusboyInstance, body: Buffer): Promise<void> {
-  for (let start = 0; start < body.length && !parser.destroyed; start += SLICE_BYTES) {
-    parser.write(body.subarray(start, start + SLICE_BYTES))
-    await setImmediate()
-  }
-  if (!parser.destroyed) parser.end()
-}
-
-function collect(stream: BusboyFileStream, file: UploadedFile, exceeded: () => void): void {
-  const chunks: Buffer[] = []
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  stream.on('limit', exceeded)
-  stream.on('end', () => {
-    file.bytes = Buffer.concat(chunks)
-  })
-}
-
-function assertName(name: string | undefined): asserts name is string {
-  if (name === undefined || name === '') throw invalid('A part of the form has no name')
-  if (name.length > NAME_CHARACTERS_MAX) {
-    throw invalid(`The name of a part has more than ${NAME_CHARACTERS_MAX} characters: ${name.slice(0, 32)}…`)
-  }
-}
-
-function assertFile(name: string | undefined, { files }: MultipartBounds): asserts name is string {
-  assertName(name)
-  if (!files.includes(name)) throw invalidField(name, `must not be a file; files may be sent as: ${files.join(', ')}`)
-}
-
-function tooLarge(name: string, bytesMax: number): DomainError {
-  return new DomainError('payload_too_large', `The part ${name} is larger than the ${bytesMax} bytes that it may have`)
-}
-
-function malformed(): DomainError {
-  return invalid(
-    'The body is not a complete form: it does not match the boundary of its Content-Type, or ends too early',
-  )
-}
-
-function invalid(message: string): DomainError {
-  return new DomainError('invalid_request', message)
 }

@@ -41,7 +41,6 @@ export function toContent(reply: WholeReply): WholeContent {
   return 'content' in reply ? reply : { contentType: null, content: '' }
 }
 
-/** Express's own `send` computes an ETag of each body; responses here are never cached. */
 export function sendWhole(exchange: Exchange, reply: WholeReply, { contentType, content } = toContent(reply)): void {
   setHead(exchange, reply)
   if (contentType !== null) {

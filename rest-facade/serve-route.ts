@@ -11,7 +11,7 @@ import { type Reply, sendStream, sendWhole } from './reply.ts'
 import type { Route } from './route.ts'
 import { paymentHeaderOf, pendingReply, type RequestPayment, takePayment } from './x402/payment.ts'
 
-/** The one pipeline of all routes: identify, read, handle, answer. */
+/** The one pipeline of all routes: identify the caller, read the body, count the request, handle it, and send the response. */
 export async function serveRoute(route: Route, incoming: Incoming): Promise<void> {
   const { request, services } = incoming
   const requestId = services.ids.requestId()

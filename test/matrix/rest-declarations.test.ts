@@ -3,6 +3,7 @@ import { toRestError } from '../../rest-facade/errors.ts'
 import type { Route } from '../../rest-facade/route.ts'
 import { errorsOf } from '../../rest-facade/route-errors.ts'
 import { ROUTES } from '../../rest-facade/router.ts'
+import { PaymentPending } from '../../rest-facade/x402/payment.ts'
 import { DOMAIN_ERROR_CODES, DomainError, type DomainErrorCode } from '../../server/domain/errors.ts'
 import { CREDENTIALS, type CredentialName, headersOf } from './credentials.ts'
 import { REST_LINES, type RestRequest } from './rest-lines.ts'
@@ -41,6 +42,7 @@ const FINER: Partial<Record<DomainErrorCode, RegExp>> = {
 /** What in an answer its route does not declare; undefined where all is in order. */
 function undeclared(route: Route, { status, contentType, text }: Answer): unknown {
   const { json, content = [], stream = [] } = route.output
+  if (status === 202) return PaymentPending.safeParse(JSON.parse(text)).error
   if (status === 200 && [...content, ...stream].includes(contentType)) return undefined
   if (status === 200) {
     const parsed = json?.safeParse(JSON.parse(text))
