@@ -4,6 +4,7 @@ import type { RateGrant } from '../rate-limits/rate-plan.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage, UsageLine } from './hold.ts'
 import type { ExtendOutcome, SettleItem, SettleResult } from './hold-repository.ts'
 import type { MeteredRequest } from './metered-request.ts'
+import { holdLost } from './admission-error.ts'
 
 /** What the column holds: 24 days. */
 const DURATION_MS_MAX = 2 ** 31 - 1
@@ -102,11 +103,7 @@ export class HeldRequest implements MeteredRequest {
     const result = await this.#write(item)
     // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
     if (result.outcome === 'lost' && item.lines !== undefined && item.lines.length > 0) {
-      throw new DomainError(
-        'hold_lost',
-        'The request lost its reservation before it ended and was not charged; send it again',
-        { retryAfterSeconds: 1 },
-      )
+      throw holdLost()
     }
     this.#ports.settled(this.hold)
     const restNano = this.hold.amountNanoUsd - result.chargedNano

@@ -20,7 +20,7 @@ import type {
 import { LaneRejection } from './lane-entry.ts'
 import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
 import { MoneyLane, type SubmitOptions } from './money-lane.ts'
-import { belowMinimum, notAdmitted, refusal, type KeyLimit } from './refusal.ts'
+import { belowMinimum, notAdmitted, admissionError, type KeyLimit } from './admission-error.ts'
 
 /** How long an item waits for the database before it is given up. */
 export interface Patience {
@@ -172,7 +172,7 @@ export class MeteringService implements Metering, LateMetering {
     if (result.outcome === 'settled_before') return 'settled_before'
     const { currency, admittedAt, usdNano, diemNano } = result
     if (currency === null || admittedAt === null) {
-      throw refusal(result, wantedNanoUsd, await this.#findKeyLimit(result.outcome, accountId, keyId))
+      throw admissionError(result, wantedNanoUsd, await this.#findKeyLimit(result.outcome, accountId, keyId))
     }
     balanceFeed.changed(accountId)
     return {
@@ -195,7 +195,7 @@ export class MeteringService implements Metering, LateMetering {
     return holds.findKeyLimit(accountId, keyId, { currency, at: clock.now() }).catch(() => undefined)
   }
 
-  /** Judged by what the admission answered, so that it costs no look of its own; only a refusal has to free its hold. */
+  /** Judged by what the admission answered, so that it costs no look of its own; only a admissionError has to free its hold. */
   async #assertMinimum({ accountId, requestId, admittedAt, balancesBefore }: Hold): Promise<void> {
     const { walletMinimumNanoUsd } = this.#deps
     if (balancesBefore.usdNano + balancesBefore.diemNano >= walletMinimumNanoUsd) return

@@ -6,7 +6,7 @@ import type { UsageOutcome } from '../metering/hold.ts'
 import type { MeteredRequest } from '../metering/metered-request.ts'
 import type { MeteredRun, RunCharge } from '../metering/metered-run.ts'
 import type { MeteredRuns, RunPlan } from '../metering/metered-runs.ts'
-import { refusal } from '../metering/refusal.ts'
+import { admissionError } from '../metering/admission-error.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import { RPC_SKU_PREFIX } from '../usage/reports/usage.ts'
@@ -152,7 +152,7 @@ export class RpcService {
     if (balances.some(({ balanceNanoUsd, heldNanoUsd }) => balanceNanoUsd > heldNanoUsd)) return
     const nanoOf = (name: Currency): bigint => balances.find(({ currency }) => currency === name)?.balanceNanoUsd ?? 0n
     const found = { outcome: 'insufficient_balance', usdNano: nanoOf('usd'), diemNano: nanoOf('diem') } as const
-    throw refusal(found, BigInt(baseCredits) * pricePerCreditNanoUsd)
+    throw admissionError(found, BigInt(baseCredits) * pricePerCreditNanoUsd)
   }
 
   async #callSingle({ plan, run, context }: Admitted): Promise<RpcResponse> {

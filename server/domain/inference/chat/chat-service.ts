@@ -10,6 +10,7 @@ import type { MeteredRuns } from '../../metering/metered-runs.ts'
 import type { ProviderRouter, RoutedResponse } from '../providers/provider-router.ts'
 import { type ServedBy, toServedBy } from '../providers/served-by.ts'
 import { completionBody, readCompletion, writtenText } from './openai-wire/chat-completion.ts'
+import { encodeOpenAiStream } from './openai-wire/stream-encoder.ts'
 import { type ChatPlan, type ChatPlannerDeps, planChat } from './plan/chat-plan.ts'
 import { ServiceParameterReader } from './plan/service-parameters.ts'
 import { ChatStreamRun } from './stream/chat-stream.ts'
@@ -80,8 +81,8 @@ export class ChatService {
     })
   }
 
-  /** Resolves with the first bytes, so that whatever fails before them fails with a status of its own. */
-  async stream(context: RequestContext, plan: ChatPlan): Promise<ChatStream> {
+  /** Resolves with the first bytes on the wire of `encode`, so that whatever fails before them fails with a status of its own. */
+  async stream(context: RequestContext, plan: ChatPlan, encode = encodeOpenAiStream): Promise<ChatStream> {
     const { clock, counter, credentialWatch, log, runs } = this.#deps
     const key = new StreamKey(credentialWatch, context)
     try {
@@ -89,7 +90,7 @@ export class ChatService {
       const routed = await this.#send(plan, run, key.signal).catch(async (error: unknown) => {
         throw await run.fail(error)
       })
-      const stream = new ChatStreamRun({ context, key, plan, run, routed, counter, clock, log })
+      const stream = new ChatStreamRun({ context, key, plan, run, routed, encode, counter, clock, log })
       const first = await stream.next()
       return { frames: startedWith(first, stream), metered: run.metered, served: toServedBy(plan.resolved, routed) }
     } catch (error) {

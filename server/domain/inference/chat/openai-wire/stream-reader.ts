@@ -1,3 +1,4 @@
+import { toFrame } from './chunk.ts'
 import { isRecord } from './completion-text.ts'
 import { isFinished, splitFinish } from './finish-frames.ts'
 import { type MemberRewrite, removeFingerprint, renameModel } from './member-rewrite.ts'
@@ -170,10 +171,6 @@ export class StreamReader {
     for (const rewrite of this.#rewrites) changed = rewrite.apply(changed)
     return changed === text ? bytes : Buffer.from(changed, 'latin1')
   }
-}
-
-export function toFrame(chunk: object): Buffer {
-  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 }
 
 function parseObject(data: string): Record<string, unknown> | undefined {
