@@ -195,7 +195,7 @@ export class MeteringService implements Metering, LateMetering {
     return holds.findKeyLimit(accountId, keyId, { currency, at: clock.now() }).catch(() => undefined)
   }
 
-  /** Judged by what the admission answered, so that it costs no look of its own; only a admissionError has to free its hold. */
+  /** Judged by what the admission answered, so that it costs no look of its own; only a rejection has to free its hold. */
   async #assertMinimum({ accountId, requestId, admittedAt, balancesBefore }: Hold): Promise<void> {
     const { walletMinimumNanoUsd } = this.#deps
     if (balancesBefore.usdNano + balancesBefore.diemNano >= walletMinimumNanoUsd) return
