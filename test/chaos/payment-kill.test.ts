@@ -13,6 +13,7 @@ import { type NodeProxy, type NodeStage, startNodeProxy } from '../support/node-
 import { paymentHeader } from '../support/payment-headers.ts'
 import { TEST_BASE } from '../support/payments-harness.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { repeats } from '../support/soak.ts'
 import { untilBlocked } from './balance-lock.ts'
 
 const PAYMENTS_PER_KILL = 3
@@ -31,8 +32,7 @@ const MOMENTS: readonly Moment[] = [
   'answered the client',
 ]
 
-/** Each moment four times. */
-const KILLS = 4 * MOMENTS.length
+const KILLS = repeats(1, { soak: 4 }) * MOMENTS.length
 
 interface Victim {
   server: ServerProcess

@@ -21,9 +21,8 @@ import { SettlementFailureRepository } from '../../../../server/domain/payments/
 import { SettlementFailures } from '../../../../server/domain/payments/settlement-failures.ts'
 import {
   createTestDatabase,
-  DATABASE_ENGINES,
+  EITHER_ENGINE,
   type DatabaseEngine,
-  hasEngine,
   type TestDatabase,
 } from '../../../support/database.ts'
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
@@ -195,7 +194,7 @@ async function leaveBehind(): Promise<Payment> {
 
 const stateOf = async ({ id }: Payment) => (await payments.get(id)).state
 
-describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('the reconciler on %s', (name) => {
+describe.each(EITHER_ENGINE)('the reconciler on %s', (name) => {
   beforeAll(() => {
     engine = name
   })
