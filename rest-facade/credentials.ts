@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Caller, WalletCaller } from '../server/domain/auth/caller.ts'
+import type { Caller, WalletCaller } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import type { Access } from './route.ts'

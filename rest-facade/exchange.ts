@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parse } from 'node:querystring'
-import type { Caller, RequestContext } from '../server/domain/auth/caller.ts'
+import type { Caller, RequestContext } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
 import type { Services } from '../server/domain/services.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, Request, Response } from 'express'
-import type { Caller } from '../server/domain/auth/caller.ts'
+import type { Caller } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'

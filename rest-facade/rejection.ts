@@ -1,4 +1,4 @@
-import type { Caller } from '../server/domain/auth/caller.ts'
+import type { Caller } from '../server/domain/caller.ts'
 import type { DomainError } from '../server/domain/errors.ts'
 import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
 import { toDomainError, toRestError } from './errors.ts'

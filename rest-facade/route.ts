@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Caller } from '../server/domain/auth/caller.ts'
+import type { Caller } from '../server/domain/caller.ts'
 import type { RatePlan } from '../server/domain/rate-limits/rate-plan.ts'
 import type { Exchange } from './exchange.ts'
 

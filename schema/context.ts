@@ -1,4 +1,4 @@
-import type { Caller, RequestContext } from '../server/domain/auth/caller.ts'
+import type { Caller, RequestContext } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import type { Identity } from './credentials.ts'

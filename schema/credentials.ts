@@ -1,4 +1,4 @@
-import type { Caller } from '../server/domain/auth/caller.ts'
+import type { Caller } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
 import { WalletSessions } from '../server/domain/wallets/sign-in/wallet-session.ts'

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ENV_VARIABLES } from '../server/config/env.ts'
+import { findMutualFolders } from './support/architecture/folders.ts'
 import { findViolations } from './support/architecture/rules.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -15,6 +16,11 @@ describe('the sources', () => {
     })
     expect(paths.length).toBeGreaterThan(50)
     expect(paths.flatMap((path) => findViolations(path, read(path)))).toEqual([])
+  })
+
+  it('have no two domain folders that import each other', () => {
+    const paths = globSync('server/domain/**/*.ts', { cwd: ROOT })
+    expect(findMutualFolders(new Map(paths.map((path) => [path, read(path)])))).toEqual([])
   })
 
   it('read exactly the environment variables that .env.example lists', () => {
@@ -61,6 +67,14 @@ describe('a planted violation is caught:', () => {
     ['server/app/utils.ts', `export const a = 1`, 'a name that says nothing'],
   ])('%s: %s', (path, source, violation) => {
     expect(findViolations(path, source)).toEqual([expect.stringContaining(violation)])
+  })
+
+  it('two domain folders that import each other', () => {
+    const sources = new Map([
+      ['server/domain/a/x.ts', `import { y } from '../b/deep/y.ts'`],
+      ['server/domain/b/deep/z.ts', `import type { X } from '../../a/x.ts'\nimport { clock } from '../../clock.ts'`],
+    ])
+    expect(findMutualFolders(sources)).toEqual(['server/domain/a and server/domain/b import each other'])
   })
 
   it('a file of more than 400 lines', () => {

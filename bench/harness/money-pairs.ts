@@ -1,4 +1,4 @@
-import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../server/domain/caller.ts'
 import { type MoneyHarness, usageOf } from '../../test/support/money-harness.ts'
 
 const HOLD_NANO_USD = 50_000n

@@ -3,8 +3,8 @@ import { createPostgresDatabase } from '../../server/db/database.ts'
 import { ROLL_DAYS, ROLL_HOURS } from '../../server/db/functions/usage-cells.ts'
 import { systemClock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
-import { UsageClosing } from '../../server/domain/usage/usage-closing.ts'
-import { UsageClosingRepository } from '../../server/domain/usage/usage-closing-repository.ts'
+import { UsageClosing } from '../../server/domain/usage/closing/usage-closing.ts'
+import { UsageClosingRepository } from '../../server/domain/usage/closing/usage-closing-repository.ts'
 
 export interface GeneratedAccount {
   accountId: string

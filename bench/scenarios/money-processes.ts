@@ -1,6 +1,6 @@
 import { createPostgresDatabase } from '../../server/db/database.ts'
 import { migrateToLatest } from '../../server/db/migrate.ts'
-import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../server/domain/caller.ts'
 import { systemClock } from '../../server/domain/clock.ts'
 import { createMoneyHarness } from '../../test/support/money-harness.ts'
 import { type MoneyFleet, startMoneyFleet } from '../harness/money-fleet.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { createMoney } from '../../server/app/create-money.ts'
 import { createPostgresDatabase } from '../../server/db/database.ts'
-import type { Caller } from '../../server/domain/auth/caller.ts'
+import type { Caller } from '../../server/domain/caller.ts'
 import { systemClock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import type { RateLimiter, RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import type { AccountTier } from '../../server/domain/auth/caller.ts'
+import type { AccountTier } from '../../server/domain/caller.ts'
 import { addAccountSupportCommands } from './account-support-commands.ts'
 import { parseAmount, parseLimit, parseSignedAmount } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
-import type { ApiKeyType, LimitPeriod, ModelPrivacy } from '../../server/domain/api-keys/api-key.ts'
+import type { LimitPeriod } from '../../server/domain/api-keys/api-key.ts'
+import type { ApiKeyType, ModelPrivacy } from '../../server/domain/caller.ts'
 import { parseAmount } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
 import { assertConfirmed } from './confirmation.ts'

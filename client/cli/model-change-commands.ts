@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import type { ModelTier } from '../../server/domain/inference/model-definition.ts'
+import type { ModelTier } from '../../server/domain/catalogue/model-definition.ts'
 import { parseAmount, parseInstant } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
 import { assertConfirmed } from './confirmation.ts'

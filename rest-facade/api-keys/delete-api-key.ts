@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseInput } from '../../server/domain/validation.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import { KEY_BODY_BYTES_MAX, type Route } from '../route.ts'
 
 const DeleteApiKeyInput = z.strictObject({ id: z.string() })

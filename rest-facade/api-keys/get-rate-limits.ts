@@ -1,5 +1,5 @@
 import { formatUsd } from '../../server/domain/money.ts'
-import type { CurrentLimits } from '../../server/domain/rate-limits/current-limits-service.ts'
+import type { CurrentLimits } from '../../server/domain/current-limits/current-limits-service.ts'
 import type { Route } from '../route.ts'
 
 export const getRateLimitsRoute: Route = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { UpdateApiKeyInput } from '../../server/domain/api-keys/inputs.ts'
-import { parseInput } from '../../server/domain/validation.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import { KEY_BODY_BYTES_MAX, type Route } from '../route.ts'
 import { toUpdatedKey } from './api-key-response.ts'
 import { ConsumptionLimitBody } from './consumption-limit.ts'

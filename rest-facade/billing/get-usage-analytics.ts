@@ -1,5 +1,5 @@
-import { UsageAnalyticsQuery } from '../../server/domain/usage/inputs.ts'
-import { parseInput } from '../../server/domain/validation.ts'
+import { UsageAnalyticsQuery } from '../../server/domain/usage/reports/inputs.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import type { Route } from '../route.ts'
 import { toUsageAnalytics } from './usage-analytics-response.ts'
 

@@ -1,5 +1,5 @@
-import { UsageHistoryQuery } from '../../server/domain/usage/history-inputs.ts'
-import { parseInput } from '../../server/domain/validation.ts'
+import { UsageHistoryQuery } from '../../server/domain/usage/history/inputs.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import type { Route } from '../route.ts'
 import { toHistoryCsv, toHistoryEntry } from './usage-history-response.ts'
 

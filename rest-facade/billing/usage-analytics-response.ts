@@ -5,7 +5,7 @@ import type {
   UsageChartDay,
   UsageOfModel,
   UsageSums,
-} from '../../server/domain/usage/usage-analytics.ts'
+} from '../../server/domain/usage/reports/usage-analytics.ts'
 
 /** The specification's body: amounts and units are JSON numbers, and charts have a key for each of their names. */
 export function toUsageAnalytics(report: UsageAnalytics) {

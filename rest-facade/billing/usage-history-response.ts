@@ -1,6 +1,6 @@
 import { formatUsdFixed, toUsdNumber } from '../../server/domain/money.ts'
 import type { RequestLine, RequestRecord } from '../../server/domain/requests/request-record.ts'
-import type { UsageHistoryEntry } from '../../server/domain/usage/usage-history.ts'
+import type { UsageHistoryEntry } from '../../server/domain/usage/history/usage-history.ts'
 
 /** Lines that are counted in tokens are sold by the million. */
 const TOKENS_PER_UNIT = 1_000_000

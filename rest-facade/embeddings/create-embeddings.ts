@@ -1,4 +1,4 @@
-import type { Embeddings } from '../../server/domain/inference/embedding-service.ts'
+import type { Embeddings } from '../../server/domain/inference/embeddings/embedding-service.ts'
 import { EmbeddingRequest } from '../../server/domain/inference/embeddings/embedding-request.ts'
 import { setMeteringHeaders } from '../headers.ts'
 import { journalOf } from '../idempotency.ts'

@@ -1,4 +1,4 @@
-import { parseInput } from '../../server/domain/validation.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import type { Route } from '../route.ts'
 import { ModelTypeQuery, visiblePrivacy } from './models-query.ts'
 

@@ -1,5 +1,5 @@
-import type { ModelCapabilities, ModelDefinition } from '../../server/domain/inference/model-definition.ts'
-import { removalDate } from '../../server/domain/inference/model-deprecation.ts'
+import type { ModelCapabilities, ModelDefinition } from '../../server/domain/catalogue/model-definition.ts'
+import { removalDate } from '../../server/domain/catalogue/model-deprecation.ts'
 
 interface ModelBodyOptions {
   serviceName: string

@@ -1,4 +1,4 @@
-import type { ServedBy } from '../../server/domain/inference/served-by.ts'
+import type { ServedBy } from '../../server/domain/inference/providers/served-by.ts'
 import { type Exchange, JSON_TYPE } from '../exchange.ts'
 
 /** Which model answered, from which provider, after how many failures, and whether it is on its way out. */

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import type { ModelPrivacy } from '../../server/domain/api-keys/api-key.ts'
-import type { Caller } from '../../server/domain/auth/caller.ts'
-import { MODEL_TYPES } from '../../server/domain/inference/model-definition.ts'
+import type { ModelPrivacy, Caller } from '../../server/domain/caller.ts'
+import { MODEL_TYPES } from '../../server/domain/catalogue/model-definition.ts'
 
 /** Query of `GET /models`. */
 export const ListModelsQuery = z.object({ type: z.enum([...MODEL_TYPES, 'all', 'code']).default('text') })

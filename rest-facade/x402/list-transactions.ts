@@ -1,5 +1,5 @@
 import { toUsdNumber } from '../../server/domain/money.ts'
-import { parseInput } from '../../server/domain/validation.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import { TransactionPage } from '../../server/domain/wallets/inputs.ts'
 import type { WalletTransaction } from '../../server/domain/wallets/wallet-statements.ts'
 import { requireWallet } from '../credentials.ts'

@@ -1,4 +1,4 @@
-import type { WalletCaller } from '../../server/domain/auth/caller.ts'
+import type { WalletCaller } from '../../server/domain/caller.ts'
 import type { DomainError } from '../../server/domain/errors.ts'
 import { toUsdNumber } from '../../server/domain/money.ts'
 import type { PaymentRequirement } from '../../server/domain/payments/payment-network.ts'

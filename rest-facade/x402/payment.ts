@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { WalletCaller } from '../../server/domain/auth/caller.ts'
+import type { WalletCaller } from '../../server/domain/caller.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import type { CreditedPayment, PendingPayment } from '../../server/domain/payments/payment-service.ts'
 import type { Services } from '../../server/domain/services.ts'

@@ -1,5 +1,5 @@
 import type { Account } from '../../server/domain/accounts/account.ts'
-import type { AccountTier } from '../../server/domain/auth/caller.ts'
+import type { AccountTier } from '../../server/domain/caller.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import { builder } from '../builder.ts'
 import { type GraphQLContext, requireCaller } from '../context.ts'

@@ -1,10 +1,5 @@
-import type {
-  ApiKey,
-  ApiKeyType,
-  ConsumptionLimits,
-  LimitPeriod,
-  ModelPrivacy,
-} from '../../server/domain/api-keys/api-key.ts'
+import type { ApiKey, ConsumptionLimits, LimitPeriod } from '../../server/domain/api-keys/api-key.ts'
+import type { ApiKeyType, ModelPrivacy } from '../../server/domain/caller.ts'
 import {
   type ApiKeyUsage,
   NO_USAGE,

@@ -1,4 +1,4 @@
-import { parseInput } from '../../server/domain/validation.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import { builder } from '../builder.ts'
 import { toRequestContext } from '../context.ts'
 import { InvalidInput, LimitReached, withExpectedFailures } from '../failures.ts'

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../server/domain/api-keys/api-key.ts'
-import { parseInput } from '../../server/domain/validation.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import { builder } from '../builder.ts'
 import { requireCaller } from '../context.ts'
 import { InvalidInput, withExpectedFailures } from '../failures.ts'

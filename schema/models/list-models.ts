@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { ModelDefinition, ModelType } from '../../server/domain/inference/model-definition.ts'
+import type { ModelDefinition, ModelType } from '../../server/domain/catalogue/model-definition.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../../server/domain/page.ts'
-import { invalidField } from '../../server/domain/validation.ts'
+import { invalidField } from '../../server/domain/validation/parse-input.ts'
 import type { GraphQLContext } from '../context.ts'
 
 interface ListModelsRequest extends PageRequest {

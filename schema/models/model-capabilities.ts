@@ -1,4 +1,4 @@
-import type { ModelCapabilities } from '../../server/domain/inference/model-definition.ts'
+import type { ModelCapabilities } from '../../server/domain/catalogue/model-definition.ts'
 import { builder } from '../builder.ts'
 
 /** The named capabilities; a catalogue may hold others that are not served here. */

@@ -1,4 +1,4 @@
-import type { ModelPricing } from '../../server/domain/inference/model-definition.ts'
+import type { ModelPricing } from '../../server/domain/catalogue/model-definition.ts'
 import { parseUsd } from '../../server/domain/money.ts'
 import { builder } from '../builder.ts'
 

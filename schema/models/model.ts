@@ -1,5 +1,5 @@
-import type { ModelDefinition, ModelTier, ModelType } from '../../server/domain/inference/model-definition.ts'
-import { removalDate } from '../../server/domain/inference/model-deprecation.ts'
+import type { ModelDefinition, ModelTier, ModelType } from '../../server/domain/catalogue/model-definition.ts'
+import { removalDate } from '../../server/domain/catalogue/model-deprecation.ts'
 import { builder } from '../builder.ts'
 import { pageArgs, pageComplexity, toConnection } from '../pages.ts'
 import { listModels } from './list-models.ts'

@@ -1,4 +1,4 @@
-import type { ChatQuote, ImageQuote } from '../../server/domain/inference/quote-service.ts'
+import type { ChatQuote, ImageQuote } from '../../server/domain/inference/quotes/quote-service.ts'
 import type { RpcQuote } from '../../server/domain/rpc/rpc-quote.ts'
 import { builder } from '../builder.ts'
 import { PricedMethodType } from '../rpc/priced-method.ts'

@@ -1,4 +1,4 @@
-import type { ImageQuality } from '../../server/domain/inference/model-definition.ts'
+import type { ImageQuality } from '../../server/domain/catalogue/model-definition.ts'
 import { builder } from '../builder.ts'
 
 /** One line per level, so that a new one does not compile until it is described. */

@@ -1,4 +1,4 @@
-import type { LiveLimits, LiveWindow } from '../../server/domain/rate-limits/current-limits-service.ts'
+import type { LiveLimits, LiveWindow } from '../../server/domain/current-limits/current-limits-service.ts'
 import type { RateLimitScope } from '../../server/domain/rate-limits/rate-plan.ts'
 import { AccountType } from '../account/account.ts'
 import { builder } from '../builder.ts'

@@ -1,5 +1,5 @@
 import { RequestFilter } from '../../server/domain/requests/inputs.ts'
-import { parseInput } from '../../server/domain/validation.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import { AccountType } from '../account/account.ts'
 import { builder } from '../builder.ts'
 import { pageArgs, pageComplexity, toConnection } from '../pages.ts'

@@ -1,4 +1,4 @@
-import { UsageAnalyticsQuery } from '../../server/domain/usage/inputs.ts'
+import { UsageAnalyticsQuery } from '../../server/domain/usage/reports/inputs.ts'
 import type {
   UsageAmounts,
   UsageAnalytics,
@@ -7,8 +7,8 @@ import type {
   UsageOfKey,
   UsageOfModel,
   UsageSums,
-} from '../../server/domain/usage/usage-analytics.ts'
-import { parseInput } from '../../server/domain/validation.ts'
+} from '../../server/domain/usage/reports/usage-analytics.ts'
+import { parseInput } from '../../server/domain/validation/parse-input.ts'
 import { AccountType } from '../account/account.ts'
 import { builder } from '../builder.ts'
 import { RequestModelTypeEnum } from '../requests/request.ts'

@@ -1,5 +1,5 @@
 import type { UsageUnitType } from '../../server/domain/metering/hold.ts'
-import type { UsageDimension, UsageOrder } from '../../server/domain/usage/usage.ts'
+import type { UsageDimension, UsageOrder } from '../../server/domain/usage/reports/usage.ts'
 import { builder } from '../builder.ts'
 
 /** One line per dimension, so that a new one does not compile until it is described. */

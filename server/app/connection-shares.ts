@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import { ConnectionSlots } from '../../schema/live/connection-slots.ts'
+import { ConnectionSlots } from '../../schema/http/live/connection-slots.ts'
 import type { ClientAddresses } from '../domain/client-addresses.ts'
 import type { Log } from '../domain/log.ts'
 import { networkOf } from '../domain/rate-limits/network-of.ts'

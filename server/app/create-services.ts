@@ -1,22 +1,23 @@
 import type { Config } from '../config/config.ts'
 import { ClientAddresses } from '../domain/client-addresses.ts'
-import { CurrentLimitsService } from '../domain/rate-limits/current-limits-service.ts'
+import { CurrentLimitsService } from '../domain/current-limits/current-limits-service.ts'
+import { STALE_SECONDS } from '../domain/metering/hold-sweeper.ts'
 import { LimitOverrideRepository } from '../domain/rate-limits/limit-override-repository.ts'
 import { LimitOverrideService } from '../domain/rate-limits/limit-override-service.ts'
 import { ProcessRepository } from '../domain/rate-limits/process-repository.ts'
 import { ProcessWatch } from '../domain/rate-limits/process-watch.ts'
 import { RequestRepository } from '../domain/requests/request-repository.ts'
 import type { Services } from '../domain/services.ts'
-import { UsagePartitionRepository } from '../domain/usage/usage-partition-repository.ts'
-import { UsageAnalyticsRepository } from '../domain/usage/usage-analytics-repository.ts'
-import { UsageAnalyticsService } from '../domain/usage/usage-analytics-service.ts'
-import { UsageClosing } from '../domain/usage/usage-closing.ts'
-import { UsageClosingRepository } from '../domain/usage/usage-closing-repository.ts'
-import { UsageHistoryRepository } from '../domain/usage/usage-history-repository.ts'
-import { UsageHistoryService } from '../domain/usage/usage-history-service.ts'
-import { UsageRetention } from '../domain/usage/usage-retention.ts'
-import { UsageRepository } from '../domain/usage/usage-repository.ts'
-import { UsageService } from '../domain/usage/usage-service.ts'
+import { UsagePartitionRepository } from '../domain/usage/retention/usage-partition-repository.ts'
+import { UsageAnalyticsRepository } from '../domain/usage/reports/usage-analytics-repository.ts'
+import { UsageAnalyticsService } from '../domain/usage/reports/usage-analytics-service.ts'
+import { UsageClosing } from '../domain/usage/closing/usage-closing.ts'
+import { UsageClosingRepository } from '../domain/usage/closing/usage-closing-repository.ts'
+import { UsageHistoryRepository } from '../domain/usage/history/usage-history-repository.ts'
+import { UsageHistoryService } from '../domain/usage/history/usage-history-service.ts'
+import { UsageRetention } from '../domain/usage/retention/usage-retention.ts'
+import { UsageRepository } from '../domain/usage/reports/usage-repository.ts'
+import { UsageService } from '../domain/usage/reports/usage-service.ts'
 import { BodyReader } from '../domain/bodies/body-reader.ts'
 import { createAccounts } from './create-accounts.ts'
 import { createIdempotencyService } from './create-idempotency.ts'
@@ -64,6 +65,7 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
       processes: new ProcessRepository(db),
       share: limitShare,
       processId: money.processId,
+      staleSeconds: STALE_SECONDS,
       sharedStore: config.redis !== null,
       log,
     }),

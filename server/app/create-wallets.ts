@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { ApiKeyService } from '../domain/api-keys/api-key-service.ts'
-import type { KeyEvents } from '../domain/api-keys/key-events.ts'
+import type { KeyEvents } from '../domain/key-events.ts'
 import type { BalanceFeed } from '../domain/ledger/balance-feed.ts'
 import type { LedgerService } from '../domain/ledger/ledger-service.ts'
 import { parseUsd } from '../domain/money.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { CatalogueService } from '../domain/catalogue/catalogue-service.ts'
+import type { CatalogueService } from '../domain/catalogue/changes/catalogue-service.ts'
 import type { Log } from '../domain/log.ts'
 
 const LOOPBACK_HOSTS = /^(localhost|127(\.\d+){3}|\[::1\])$/

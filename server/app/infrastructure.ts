@@ -10,7 +10,7 @@ import {
 import { migrateToLatest } from '../db/migrate.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { createIdSource, type IdSource } from '../domain/ids.ts'
-import type { InferenceProvider } from '../domain/inference/provider.ts'
+import type { InferenceProvider } from '../domain/inference/providers/provider.ts'
 import type { Log } from '../domain/log.ts'
 import type { PaymentNetwork } from '../domain/payments/payment-network.ts'
 import type { PubSub } from '../domain/pub-sub.ts'

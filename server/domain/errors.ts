@@ -117,3 +117,7 @@ export class DomainError extends Error {
     this.facts = options.facts
   }
 }
+
+export function accountMissing(accountId: string): DomainError {
+  return new DomainError('not_found', `There is no account ${accountId.slice(0, 64)}`)
+}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { invalidField } from './validation.ts'
+import { invalidField } from './validation/parse-input.ts'
 
 export const PAGE_SIZE_MAX = 100
 export const PAGE_SIZE_DEFAULT = 20

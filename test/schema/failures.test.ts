@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { DOMAIN_ERROR_CODES, DomainError } from '../../server/domain/errors.ts'
-import type { RequestContext } from '../../server/domain/auth/caller.ts'
+import type { RequestContext } from '../../server/domain/caller.ts'
 import { toClientError } from '../../schema/errors.ts'
 import { codes, type GraphqlHarness, readAnswer, startGraphqlHarness } from '../support/graphql-harness.ts'
 import { createRecordingLog } from '../support/recording-log.ts'

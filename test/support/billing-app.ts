@@ -1,4 +1,4 @@
-import type { KeyCaller, WalletCaller } from '../../server/domain/auth/caller.ts'
+import type { KeyCaller, WalletCaller } from '../../server/domain/caller.ts'
 import type { Usage } from '../../server/domain/metering/hold.ts'
 import { startTestApp, type TestAppOptions } from './app.ts'
 import type { Json } from './event-stream.ts'

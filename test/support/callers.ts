@@ -1,4 +1,4 @@
-import type { KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../server/domain/caller.ts'
 
 /** A caller with an INFERENCE key of the standard tier. */
 export function keyCaller(overrides: Partial<KeyCaller> = {}): KeyCaller {

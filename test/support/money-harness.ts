@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { createMoney } from '../../server/app/create-money.ts'
 import type { Database } from '../../server/db/schema.ts'
-import type { Caller, KeyCaller } from '../../server/domain/auth/caller.ts'
+import type { Caller, KeyCaller } from '../../server/domain/caller.ts'
 import type { Clock } from '../../server/domain/clock.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import type { Usage } from '../../server/domain/metering/hold.ts'

@@ -1,5 +1,5 @@
-import type { ProviderResponse } from '../../server/domain/inference/provider.ts'
-import type { RoutedRequest, RoutedResponse } from '../../server/domain/inference/provider-router.ts'
+import type { ProviderResponse } from '../../server/domain/inference/providers/provider.ts'
+import type { RoutedRequest, RoutedResponse } from '../../server/domain/inference/providers/provider-router.ts'
 
 type Answer = (request: RoutedRequest) => ProviderResponse | Promise<ProviderResponse>
 

@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../server/domain/auth/caller.ts'
+import type { RequestContext } from '../../server/domain/caller.ts'
 import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { MethodTable } from '../../server/domain/rpc/method-table.ts'

@@ -1,4 +1,4 @@
-import { KeyEvents } from '../../server/domain/api-keys/key-events.ts'
+import { KeyEvents } from '../../server/domain/key-events.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { AbuseGuard } from '../../server/domain/rate-limits/abuse-guard.ts'

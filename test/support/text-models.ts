@@ -1,4 +1,4 @@
-import { ModelDefinition } from '../../server/domain/inference/model-definition.ts'
+import { ModelDefinition } from '../../server/domain/catalogue/model-definition.ts'
 import type { z } from 'zod'
 
 /** A catalogue entry with what a test says and a provider `main` that calls the model `upstream-<id>`. */

@@ -1,6 +1,6 @@
 import type { Usage } from '../../server/domain/metering/hold.ts'
 import type { Currency } from '../../server/domain/money.ts'
-import type { UsageCube, UsageDimension, UsageTimeUnit } from '../../server/domain/usage/usage.ts'
+import type { UsageCube, UsageDimension, UsageTimeUnit } from '../../server/domain/usage/reports/usage.ts'
 
 /** A settled request, as a test remembers it. */
 export interface SettledRequest {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nameText } from '../../domain/text-inputs.ts'
+import { nameText } from '../../domain/validation/text.ts'
 import { HttpUrl } from './http-url.ts'
 
 const id = nameText(100).describe('Name that the models refer to')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { MODEL_TYPES, ModelDefinition } from '../../domain/inference/model-definition.ts'
-import { nameText, proseText } from '../../domain/text-inputs.ts'
+import { MODEL_TYPES, ModelDefinition } from '../../domain/catalogue/model-definition.ts'
+import { nameText, proseText } from '../../domain/validation/text.ts'
 import { LimitTable } from '../../domain/rate-limits/limit-table.ts'
 import { HttpSection } from './http.ts'
 import { IdempotencySection } from './idempotency.ts'

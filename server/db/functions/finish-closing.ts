@@ -1,4 +1,4 @@
-import { FIRST_MONDAY } from '../../domain/usage/usage-roll-ups.ts'
+import { FIRST_MONDAY } from '../../domain/usage/closing/usage-roll-ups.ts'
 import { HOUR_MEASURES } from './usage-cells.ts'
 
 const NO_KEY = '00000000-0000-0000-0000-000000000000'

@@ -1,5 +1,5 @@
 import type { ColumnType, Selectable } from 'kysely'
-import type { LimitOverrides } from '../../domain/rate-limits/limit-overrides.ts'
+import type { LimitOverrides } from '../../domain/limit-overrides.ts'
 
 export interface ApiKeysTable {
   account_id: string

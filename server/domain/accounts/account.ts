@@ -1,5 +1,4 @@
-import type { AccountTier } from '../auth/caller.ts'
-import { DomainError } from '../errors.ts'
+import type { AccountTier } from '../caller.ts'
 import type { Balance } from '../ledger/ledger.ts'
 
 /** Whoever pays: an account that the operator made (`user`) or one that a wallet made by paying (`wallet`). */
@@ -18,8 +17,4 @@ export interface Account {
 
 export interface AccountWithBalances extends Account {
   balances: Balance[]
-}
-
-export function accountMissing(accountId: string): DomainError {
-  return new DomainError('not_found', `There is no account ${accountId.slice(0, 64)}`)
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { ACCOUNT_TIERS } from '../auth/caller.ts'
+import { ACCOUNT_TIERS } from '../caller.ts'
 import { NANO_USD_PER_USD } from '../money.ts'
 import { PageRequest } from '../page.ts'
-import { plainText, Reason, trimmedText } from '../text-inputs.ts'
-import { UsdDecimal } from '../usd-decimal.ts'
+import { plainText, Reason, trimmedText } from '../validation/text.ts'
+import { UsdDecimal } from '../validation/usd-decimal.ts'
 import { parseWalletAddress } from '../wallets/wallet-address.ts'
 
 const NAME_CHARACTERS_MAX = 100

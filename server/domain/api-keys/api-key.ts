@@ -1,12 +1,8 @@
-export const API_KEY_TYPES = ['INFERENCE', 'ADMIN'] as const
-export type ApiKeyType = (typeof API_KEY_TYPES)[number]
+import type { ApiKeyType, ModelPrivacy } from '../caller.ts'
 
 export const LIMIT_PERIODS = ['EPOCH', 'MONTH', 'LIFETIME'] as const
 /** EPOCH resets every UTC day, MONTH on the 1st of each UTC month, LIFETIME never. */
 export type LimitPeriod = (typeof LIMIT_PERIODS)[number]
-
-export const MODEL_PRIVACY_LEVELS = ['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const
-export type ModelPrivacy = (typeof MODEL_PRIVACY_LEVELS)[number]
 
 /** Spending caps per limit period in nano-USD; null is no cap, 0n blocks the currency. */
 export interface ConsumptionLimits {

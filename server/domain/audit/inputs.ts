@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FilterName } from '../filter-values.ts'
+import { FilterName } from '../validation/filters.ts'
 import { PageRequest } from '../page.ts'
 import { ACTION_OUTCOMES } from './operator-action.ts'
 

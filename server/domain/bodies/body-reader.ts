@@ -33,14 +33,19 @@ export class BodyReader {
 
   /** Fails with `invalid_json` and `invalid_request`. The bytes given may be detached; those returned are the same. */
   async readJson(raw: Buffer): Promise<{ raw: Buffer; parsed: unknown }> {
-    if (raw.length <= INLINE_BYTES_MAX) return { raw, parsed: parseJson(raw) }
+    if (!this.isLarge(raw)) return { raw, parsed: parseJson(raw) }
     const { bytes, result } = await this.#run('json', ownBytes(raw))
     return { raw: Buffer.from(bytes.buffer), parsed: result }
   }
 
+  /** Whether reading the body takes long enough to delay other requests, so that the thread reads it. */
+  isLarge(body: Buffer): boolean {
+    return body.length > INLINE_BYTES_MAX
+  }
+
   /** As `scanEnvelope`, and the body stays usable. */
   async scanEnvelope(body: Buffer): Promise<Envelope> {
-    if (body.length <= INLINE_BYTES_MAX) return BODY_TASKS.envelope(body)
+    if (!this.isLarge(body)) return BODY_TASKS.envelope(body)
     return (await this.#run('envelope', new Uint8Array(body))).result
   }
 

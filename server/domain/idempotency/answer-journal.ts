@@ -1,4 +1,4 @@
-import type { RequestContext } from '../auth/caller.ts'
+import type { RequestContext } from '../caller.ts'
 import type { Usage } from '../metering/hold.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { RequestContext } from '../auth/caller.ts'
+import type { RequestContext } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { dashed } from '../ids.ts'

@@ -1,4 +1,4 @@
-import { PacedWork } from '../paced-work.ts'
+import { ThrottledTask } from '../throttled-task.ts'
 import type { PubSub } from '../pub-sub.ts'
 
 const CHANNEL = 'balances'
@@ -16,7 +16,7 @@ export class AccountChanges {
   readonly #pubSub: PubSub
   readonly #listeners: Listener[] = []
   readonly #changed = new Set<string>()
-  readonly #publishing = new PacedWork(() => this.#publish(), PACE)
+  readonly #publishing = new ThrottledTask(() => this.#publish(), PACE)
   #unsubscribe: (() => Promise<void>) | undefined
 
   constructor(deps: { pubSub: PubSub }) {
@@ -34,7 +34,7 @@ export class AccountChanges {
   /** To be called after a commit that moved the account's balance or held amount. */
   changed(accountId: string): void {
     this.#changed.add(accountId)
-    this.#publishing.ask()
+    this.#publishing.request()
   }
 
   /** For as long as the process runs. */

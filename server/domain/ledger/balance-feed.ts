@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../log.ts'
-import { PacedWork } from '../paced-work.ts'
+import { ThrottledTask } from '../throttled-task.ts'
 import type { AccountChanges } from './account-changes.ts'
 import type { AccountBalances } from './ledger.ts'
 import type { LedgerRepository } from './ledger-repository.ts'
@@ -23,7 +23,7 @@ export class BalanceFeed {
   readonly #log: Log
   readonly #stale = new Set<string>()
   readonly #watchers = new Map<string, Set<Watcher>>()
-  readonly #reading = new PacedWork(() => this.#deliver(), PACE)
+  readonly #reading = new ThrottledTask(() => this.#deliver(), PACE)
 
   constructor(deps: { changes: AccountChanges; ledger: LedgerRepository; log: Log }) {
     this.#changes = deps.changes
@@ -99,7 +99,7 @@ export class BalanceFeed {
   #markStale(accountId: string): void {
     if (!this.#watchers.has(accountId)) return
     this.#stale.add(accountId)
-    this.#reading.ask()
+    this.#reading.request()
   }
 
   async #read(accountId: string): Promise<AccountBalances> {

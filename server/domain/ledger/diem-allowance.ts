@@ -1,13 +1,16 @@
 import { type Clock, utcDay, utcMidnight } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
-import type { Hold } from '../metering/hold.ts'
 import { RecentCache } from '../recent-cache.ts'
 import type { LedgerRepository, Posting } from './ledger-repository.ts'
 
 const ACCOUNTS_REMEMBERED_MAX = 100_000
 
-/** `day` is the day of the hold by the database's clock. */
-type EndedHold = Pick<Hold, 'accountId' | 'requestId'> & { day: string }
+interface EndedHold {
+  accountId: string
+  requestId: string
+  /** The day of the hold by the database's clock, `YYYY-MM-DD`. */
+  day: string
+}
 
 /**
  * The daily DIEM allowance: what stake grants at 00:00 UTC, and what of yesterday's expires then (specification,

@@ -8,8 +8,8 @@ import type { BalanceFeed } from './balance-feed.ts'
 import type { DiemAllowance } from './diem-allowance.ts'
 import type { AccountBalances, Balance, LedgerTransfer } from './ledger.ts'
 import type { GrantResult, LedgerRepository } from './ledger-repository.ts'
-import type { Verification } from './verify/verification.ts'
-import type { Verifier, VerifyProgress } from './verify/verifier.ts'
+import type { Verification } from '../verify/verification.ts'
+import type { Verifier, VerifyProgress } from '../verify/verifier.ts'
 
 /** Of each currency the posting that was given last; empty where none was yet. */
 const Position = CursorNumber.or(z.literal(''))

@@ -1,14 +1,7 @@
+import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.ts'
 import type { Currency } from '../money.ts'
 
-export type LedgerTransferKind =
-  | 'grant'
-  | 'correction'
-  | 'charge'
-  | 'top_up'
-  | 'refund'
-  | 'diem_allowance'
-  | 'diem_expiry'
-  | 'transfer'
+export type LedgerTransferKind = LedgerTransferRow['kind']
 
 /** One posting between the customer and the platform; `amountNanoUsd` is signed from the customer's side. */
 export interface LedgerTransfer {

@@ -1,4 +1,4 @@
-import type { RequestContext } from '../auth/caller.ts'
+import type { RequestContext } from '../caller.ts'
 import type { RateGrant, RatePlan } from '../rate-limits/rate-plan.ts'
 import type { ExtendOutcome } from './hold-repository.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage } from './hold.ts'

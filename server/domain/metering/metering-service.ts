@@ -1,4 +1,4 @@
-import type { RequestContext } from '../auth/caller.ts'
+import type { RequestContext } from '../caller.ts'
 import { type Clock, utcDay, utcInstant } from '../clock.ts'
 import { isLockTimeout, isTransientDatabaseFailure } from '../database-failure.ts'
 import { dashed, type IdSource } from '../ids.ts'

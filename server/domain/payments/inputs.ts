@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PageRequest } from '../page.ts'
-import { Reason } from '../text-inputs.ts'
+import { Reason } from '../validation/text.ts'
 import { PAYMENT_STATES } from './payment.ts'
 
 /** A page of payments by wallet, newest first. */

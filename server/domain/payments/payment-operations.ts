@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Log } from '../log.ts'
 import { CursorInstant, decodeCursor, type Page, toPage } from '../page.ts'
-import { isUuid } from '../uuid.ts'
+import { isUuid } from '../validation/uuid.ts'
 import type { CorrectPaymentInput, ListPaymentsInput } from './inputs.ts'
 import { PAYMENT_STATES, type Payment, type PaymentState, UNRESOLVED_STATES } from './payment.ts'
 import type { PaymentNetwork } from './payment-network.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { ProviderHealth, ProviderRouter } from '../inference/provider-router.ts'
+import type { ProviderHealth, ProviderRouter } from '../inference/providers/provider-router.ts'
 import type { Log } from '../log.ts'
 import type { PaymentOperations } from '../payments/payment-operations.ts'
 import type { NodeInspector, NodeReport } from '../rpc/node-inspector.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ACCOUNT_TIERS, type Caller } from '../auth/caller.ts'
+import { ACCOUNT_TIERS, type Caller } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError, type DomainErrorCode } from '../errors.ts'
 import type { IdSource } from '../ids.ts'

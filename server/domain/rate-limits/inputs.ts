@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PageRequest } from '../page.ts'
-import { Reason } from '../text-inputs.ts'
-import { LimitOverrides } from './limit-overrides.ts'
+import { Reason } from '../validation/text.ts'
+import { LimitOverrides } from '../limit-overrides.ts'
 
 /** An account, or with `keyId` one of its API keys. */
 const Subject = z.strictObject({ accountId: z.string(), keyId: z.string().optional() })

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema.ts'
-import type { AccountTier } from '../auth/caller.ts'
-import type { LimitOverrides } from './limit-overrides.ts'
+import type { AccountTier } from '../caller.ts'
+import type { LimitOverrides } from '../limit-overrides.ts'
 
 export interface AccountLimitOverrides {
   tier: AccountTier

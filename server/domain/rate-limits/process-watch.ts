@@ -1,10 +1,11 @@
 import type { Log } from '../log.ts'
-import { STALE_SECONDS } from '../metering/hold-sweeper.ts'
 import type { LimitShare } from './limit-share.ts'
 import type { ProcessRepository } from './process-repository.ts'
 
 export interface ProcessWatchDeps {
   processes: Pick<ProcessRepository, 'listLive'>
+  /** A process whose lease is older is gone. */
+  staleSeconds: number
   share: LimitShare
   processId: string
   /** Whether rate windows are kept outside the processes. */
@@ -22,8 +23,8 @@ export class ProcessWatch {
   }
 
   async refresh(): Promise<void> {
-    const { processes, share, processId, sharedStore, log } = this.#deps
-    share.update(processId, await processes.listLive(STALE_SECONDS))
+    const { processes, staleSeconds, share, processId, sharedStore, log } = this.#deps
+    share.update(processId, await processes.listLive(staleSeconds))
     if (share.processes === 1 || sharedStore || this.#warned) return
     this.#warned = true
     log.warn('several processes share this database without Redis, so each admits its share of every rate limit', {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { anyOf, FilterName } from '../filter-values.ts'
+import { anyOf, FilterName } from '../validation/filters.ts'
 import { USAGE_OUTCOMES } from '../metering/hold.ts'
-import { isUuid } from '../uuid.ts'
+import { isUuid } from '../validation/uuid.ts'
 
 const YEAR_MIN = 2000
 const YEAR_MAX = 9998

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { addDays, type Clock, utcDay } from '../clock.ts'
 import type { AccountChanges } from '../ledger/account-changes.ts'
 import type { Log } from '../log.ts'
-import { PacedWork } from '../paced-work.ts'
+import { ThrottledTask } from '../throttled-task.ts'
 import { FeedWatcher } from './feed-watcher.ts'
 import type { RecordedRequest, SettledBatch } from './request-record.ts'
 import type { FeedPosition, RequestRepository } from './request-repository.ts'
@@ -50,7 +50,7 @@ export class RequestFeed {
   readonly #deps: RequestFeedDependencies
   readonly #channels = new Map<string, Channel>()
   readonly #stale = new Set<string>()
-  readonly #reading = new PacedWork(() => this.#deliver(), PACE)
+  readonly #reading = new ThrottledTask(() => this.#deliver(), PACE)
 
   constructor(deps: RequestFeedDependencies) {
     this.#deps = deps
@@ -129,7 +129,7 @@ export class RequestFeed {
       this.#stale.delete(accountId)
       if (channel?.position !== undefined) due.set(accountId, { position: channel.position, fromDay })
     }
-    if (this.#stale.size > 0) this.#reading.ask()
+    if (this.#stale.size > 0) this.#reading.request()
     if (due.size === 0) return true
     try {
       const settled = await this.#deps.requests.listSettled(due, READ_REQUESTS_MAX)
@@ -150,7 +150,7 @@ export class RequestFeed {
   #markStale(accountId: string): void {
     if (!this.#channels.has(accountId)) return
     this.#stale.add(accountId)
-    this.#reading.ask()
+    this.#reading.request()
   }
 
   #deliverTo(accountId: string, requests: readonly RecordedRequest[]): void {

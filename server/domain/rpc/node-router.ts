@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import type { CircuitBreaker, CircuitState } from '../inference/circuit-breaker.ts'
+import type { CircuitBreaker, CircuitState } from '../inference/providers/circuit-breaker.ts'
 import type { Log } from '../log.ts'
 import { UpstreamRecord, type UpstreamSummary } from '../upstream-record.ts'
 import type { NodeAnswer, RpcNode } from './rpc-node.ts'

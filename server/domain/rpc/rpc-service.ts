@@ -1,5 +1,4 @@
-import type { RequestContext } from '../auth/caller.ts'
-import { type BodyReader, INLINE_BYTES_MAX } from '../bodies/body-reader.ts'
+import type { RequestContext } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { Journaled } from '../idempotency/answer-journal.ts'
@@ -9,7 +8,7 @@ import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
 import { refusal } from '../metering/refusal.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
-import { RPC_SKU_PREFIX } from '../usage/usage.ts'
+import { RPC_SKU_PREFIX } from '../usage/reports/usage.ts'
 import {
   BATCH_ANSWER_BYTES_MAX,
   joinParts,
@@ -32,12 +31,18 @@ import type { SingleSender } from './single-sender.ts'
 
 const PARALLEL_PARTS_MAX = 8
 
+/** Reads large bodies where they delay no other request. */
+export interface EnvelopeReader {
+  isLarge: (body: Buffer) => boolean
+  scanEnvelope: (body: Buffer) => Promise<Envelope>
+}
+
 export interface RpcServiceDependencies {
   metering: Metering
   ratePlans: Pick<RatePlans, 'planForRpc'>
   rateLimiter: Pick<RateLimiter, 'admit' | 'giveBack'>
   ledger: Pick<LedgerService, 'balances'>
-  bodies: Pick<BodyReader, 'scanEnvelope'>
+  bodies: EnvelopeReader
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
   /** For batches. */
@@ -115,11 +120,10 @@ export class RpcService {
    * context, each answer is kept before it is charged.
    */
   async call(context: Journaled<RpcResponse>, slug: string, body: Buffer): Promise<RpcResponse> {
-    const { metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps
+    const { bodies, metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps
     const network = this.#network(slug)
     const startedAtMs = clock.nowMs()
-    const envelope =
-      body.length <= INLINE_BYTES_MAX ? scanEnvelope(body) : await this.#scanLarge(context, network, body)
+    const envelope = bodies.isLarge(body) ? await this.#scanLarge(context, network, body) : scanEnvelope(body)
     const plan = planCalls({ body, envelope }, network, methods)
     const metered = await metering.open({
       context,

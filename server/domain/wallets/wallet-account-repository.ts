@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
-import type { AccountTier } from '../auth/caller.ts'
-import type { LimitOverrides } from '../rate-limits/limit-overrides.ts'
+import type { AccountTier } from '../caller.ts'
+import type { LimitOverrides } from '../limit-overrides.ts'
 import type { WalletAddress } from './wallet-address.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 

@@ -1,5 +1,5 @@
-import type { KeyEvents } from '../api-keys/key-events.ts'
-import type { WalletCaller } from '../auth/caller.ts'
+import type { KeyEvents } from '../key-events.ts'
+import type { WalletCaller } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { RecentCache } from '../recent-cache.ts'

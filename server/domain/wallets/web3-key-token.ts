@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { DomainError } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
-import { invalidField } from '../validation.ts'
+import { invalidField } from '../validation/parse-input.ts'
 
 const AUDIENCE = 'web3-key'
 const ALGORITHM = 'HS256'

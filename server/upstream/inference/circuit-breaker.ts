@@ -3,7 +3,7 @@ import type {
   BreakerOutcome,
   CircuitBreaker,
   CircuitState as DomainState,
-} from '../../domain/inference/circuit-breaker.ts'
+} from '../../domain/inference/providers/circuit-breaker.ts'
 
 const CONSECUTIVE_FAILURES = 5
 const PROBE_AFTER_MS = 10_000

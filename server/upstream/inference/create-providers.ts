@@ -1,4 +1,4 @@
-import type { InferenceProvider } from '../../domain/inference/provider.ts'
+import type { InferenceProvider } from '../../domain/inference/providers/provider.ts'
 import { createOpenAiProvider, type OpenAiProviderOptions } from './openai-provider.ts'
 import { createSandboxProvider } from './sandbox/sandbox-provider.ts'
 

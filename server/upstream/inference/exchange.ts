@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { ProviderResponse } from '../../domain/inference/provider.ts'
+import type { ProviderResponse } from '../../domain/inference/providers/provider.ts'
 import { ResponseBody } from './response-body.ts'
 import { parseRetryAfterSeconds } from './retry-after.ts'
 import { timedOut, toTransportError } from './transport-error.ts'

@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from 'undici'
-import type { InferenceProvider, ProviderRequest, ProviderResponse } from '../../domain/inference/provider.ts'
+import type { InferenceProvider, ProviderRequest, ProviderResponse } from '../../domain/inference/providers/provider.ts'
 import { Exchange } from './exchange.ts'
 
 const DEFAULT_TIMEOUT_SECONDS = 600

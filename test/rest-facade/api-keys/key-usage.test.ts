@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { KeyCaller } from '../../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../../server/domain/caller.ts'
 import { type BillingApp, chatUsage, startBillingApp } from '../../support/billing-app.ts'
 import type { Json } from '../../support/event-stream.ts'
 import { keySettings } from '../../support/key-harness.ts'

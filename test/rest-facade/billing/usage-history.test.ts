@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import type { KeyCaller } from '../../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../../server/domain/caller.ts'
 import { formatUsd } from '../../../server/domain/money.ts'
 import { type BillingApp, chatUsage, rpcUsage, startBillingApp } from '../../support/billing-app.ts'
 import { DATABASE_ENGINES, hasEngine } from '../../support/database.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Route } from '../../../rest-facade/route.ts'
-import type { WalletCaller } from '../../../server/domain/auth/caller.ts'
+import type { WalletCaller } from '../../../server/domain/caller.ts'
 import { DomainError } from '../../../server/domain/errors.ts'
 import { startRestHarness } from '../../support/rest-harness.ts'
 

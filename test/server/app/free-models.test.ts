@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { warnOfFreeModels } from '../../../server/app/free-models.ts'
 import { ConfigFile } from '../../../server/config/file/schema.ts'
-import type { CatalogueChange } from '../../../server/domain/catalogue/catalogue-change.ts'
-import { TokenPricing } from '../../../server/domain/inference/token-pricing.ts'
+import type { CatalogueChange } from '../../../server/domain/catalogue/changes/catalogue-change.ts'
+import { TokenPricing } from '../../../server/domain/catalogue/token-pricing.ts'
 import { createRecordingLog } from '../../support/recording-log.ts'
 import { modelDefinition } from '../../support/text-models.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { brokenAnswer } from '../read-json-answer.ts'
+import { brokenAnswer } from '../providers/read-json-answer.ts'
 
 const Answer = z.object({
   data: z.array(z.object({ embedding: z.union([z.string(), z.array(z.number())]) })),

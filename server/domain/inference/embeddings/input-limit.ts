@@ -1,6 +1,6 @@
 import { DomainError } from '../../errors.ts'
-import type { ModelDefinition } from '../model-definition.ts'
-import type { TokenCounter } from '../token-counter.ts'
+import type { ModelDefinition } from '../../catalogue/model-definition.ts'
+import type { TokenCounter } from '../tokens/token-counter.ts'
 
 const INPUT_TOKENS_MAX = 8_192
 /** No token is shorter than a byte, and no UTF-16 unit of text has more than three. */

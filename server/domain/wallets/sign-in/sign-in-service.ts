@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { WalletCaller } from '../../auth/caller.ts'
+import type { WalletCaller } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
 import { DomainError } from '../../errors.ts'
 import type { AbuseGuard } from '../../rate-limits/abuse-guard.ts'

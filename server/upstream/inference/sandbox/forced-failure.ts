@@ -1,4 +1,4 @@
-import type { ProviderResponse } from '../../../domain/inference/provider.ts'
+import type { ProviderResponse } from '../../../domain/inference/providers/provider.ts'
 import { errorResponse } from './json-response.ts'
 import type { Magic } from './magic.ts'
 

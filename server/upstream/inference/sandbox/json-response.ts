@@ -1,4 +1,4 @@
-import type { ProviderResponse } from '../../../domain/inference/provider.ts'
+import type { ProviderResponse } from '../../../domain/inference/providers/provider.ts'
 
 export function jsonResponse(status: number, body: string, retryAfterSeconds?: number): ProviderResponse {
   return { status, contentType: 'application/json', retryAfterSeconds, body: once(body) }

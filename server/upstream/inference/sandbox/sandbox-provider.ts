@@ -1,7 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { z } from 'zod'
 import { type Clock, systemClock } from '../../../domain/clock.ts'
-import type { InferenceProvider, ProviderRequest, ProviderResponse } from '../../../domain/inference/provider.ts'
+import type {
+  InferenceProvider,
+  ProviderRequest,
+  ProviderResponse,
+} from '../../../domain/inference/providers/provider.ts'
 import { answerChat, digest } from './chat-answer.ts'
 import { ChatRequest, lastUserText } from './chat-request.ts'
 import { countUsage } from './chat-usage.ts'

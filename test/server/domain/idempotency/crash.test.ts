@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { KeyCaller } from '../../../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../../../server/domain/caller.ts'
 import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { KeyCaller } from '../../../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../../../server/domain/caller.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { type ProcessOptions, startIdempotentProcess } from '../../../support/idempotency-harness.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LEDGER_INSTANT } from '../../../../server/db/functions/ledger-instant.ts'
-import type { KeyCaller } from '../../../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../../../server/domain/caller.ts'
 import { DAY_MS, systemClock, utcDay } from '../../../../server/domain/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { KeyCaller } from '../../../../server/domain/auth/caller.ts'
+import type { KeyCaller } from '../../../../server/domain/caller.ts'
 import { DomainError } from '../../../../server/domain/errors.ts'
 import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
 import type { RatePlan } from '../../../../server/domain/rate-limits/rate-plan.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AccountTier, Caller } from '../../../../server/domain/auth/caller.ts'
-import { MODEL_TIERS } from '../../../../server/domain/inference/model-definition.ts'
+import type { AccountTier, Caller } from '../../../../server/domain/caller.ts'
+import { MODEL_TIERS } from '../../../../server/domain/catalogue/model-definition.ts'
 import { LimitTable } from '../../../../server/domain/rate-limits/limit-table.ts'
 import { RatePlans } from '../../../../server/domain/rate-limits/rate-plans.ts'
 import { keyCaller } from '../../../support/callers.ts'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import type { WalletCaller } from '../../../../server/domain/auth/caller.ts'
+import type { WalletCaller } from '../../../../server/domain/caller.ts'
 import { createIdSource } from '../../../../server/domain/ids.ts'
 import { WalletSessions } from '../../../../server/domain/wallets/sign-in/wallet-session.ts'
 import type { WalletAddress } from '../../../../server/domain/wallets/wallet-address.ts'

@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { YogaInitialContext } from 'graphql-yoga'
+import type { Services } from '../../server/domain/services.ts'
+import type { GraphQLContext } from '../context.ts'
+import { authenticate } from '../credentials.ts'
+import { admitOperation } from './operation-limits/admit-operation.ts'
+
+/** What reaches the context of an operation: an HTTP exchange, or the context that a socket has made already. */
+export interface OperationSource {
+  req?: IncomingMessage
+  res?: ServerResponse
+  requestId?: string
+  /** The body was not read whole; the operation is refused. */
+  isBodyTooLarge?: boolean
+  socketContext?: GraphQLContext
+}
+
+/** The context of one operation that the rate window of its account has admitted. */
+export async function createContext(
+  source: YogaInitialContext & OperationSource,
+  services: Services,
+): Promise<GraphQLContext> {
+  const context = source.socketContext ?? (await createHttpContext(source, services))
+  await admitOperation(context, source.res)
+  return context
+}
+
+/** Without a credential there is no caller; with a wrong one there is no operation. */
+async function createHttpContext(
+  { request, req, requestId }: YogaInitialContext & OperationSource,
+  services: Services,
+): Promise<GraphQLContext> {
+  const lifetime = new AbortController()
+  request.signal.addEventListener('abort', () => lifetime.abort(), { once: true })
+  const credential = {
+    authorization: request.headers.get('authorization') ?? undefined,
+    signIn: request.headers.get('sign-in-with-x') ?? request.headers.get('x-sign-in-with-x') ?? undefined,
+    remoteAddress: req === undefined ? '' : services.clientAddresses.of(req),
+  }
+  const identity = await authenticate(credential, services)
+  return {
+    services,
+    requestId: requestId ?? services.ids.requestId(),
+    caller: identity?.caller ?? null,
+    lifetime,
+    transport: { kind: 'http', identity, remoteAddress: credential.remoteAddress },
+  }
+}

@@ -1,0 +1,211 @@
+import { z } from 'zod'
+import type { Clock } from '../../clock.ts'
+import { DomainError } from '../../errors.ts'
+import type { IdSource } from '../../ids.ts'
+import type { ModelPricing } from '../model-definition.ts'
+import { isRetired } from '../model-deprecation.ts'
+import { decodeCursor, type Page, toPage } from '../../page.ts'
+import type { PubSub } from '../../pub-sub.ts'
+import { invalidField } from '../../validation/parse-input.ts'
+import { CHANGEABLE_FIELDS, type CatalogueChange, type JudgedChange, type ModelPatch } from './catalogue-change.ts'
+import type { CatalogueChangeRepository } from './catalogue-change-repository.ts'
+import { type ListChangesInput, type WithdrawChangeInput, YEARS_AHEAD_MAX } from './inputs.ts'
+import type { ModelInForce, ModelTimeline } from '../model-timeline.ts'
+import { changePrices } from './price-change.ts'
+
+const CHANNEL = 'catalogue-changed'
+const CURSOR_SCOPE = { list: 'catalogue-changes', accountId: 'platform' }
+
+/** A change as an operator asks for it; without `effectiveAt` it takes effect at once. */
+export interface ChangeRequest {
+  modelId: string
+  patch: ModelPatch
+  effectiveAt: Date | undefined
+  reason: string
+  actor: string
+}
+
+/** A change of prices; `free` confirms that a text model's output may cost nothing. */
+export interface PriceChangeRequest extends Omit<ChangeRequest, 'patch'> {
+  pricing: ModelPricing | null
+  free: boolean
+}
+
+export interface CatalogueServiceDependencies {
+  changes: CatalogueChangeRepository
+  timeline: ModelTimeline
+  pubSub: PubSub
+  clock: Clock
+  ids: IdSource
+}
+
+/**
+ * Changes of the catalogue while the service runs, with their history. The configuration file is the base; a change wins
+ * from its instant on. Every process hears of a change by message, and by `refresh` when the message is lost, and
+ * switches at the instant by its own clock. A request keeps the price that was in force when it was admitted.
+ */
+export class CatalogueService {
+  readonly #deps: CatalogueServiceDependencies
+  #version = ''
+  #reading: Promise<void> = Promise.resolve()
+  #unsubscribe: (() => Promise<void>) | undefined
+
+  constructor(deps: CatalogueServiceDependencies) {
+    this.#deps = deps
+  }
+
+  /** Requests may be served only after it: before, the file's prices are in force. */
+  async start(): Promise<void> {
+    this.#unsubscribe = await this.#deps.pubSub.subscribe(CHANNEL, () => void this.#read().catch(() => {}))
+    await this.#read()
+  }
+
+  async close(): Promise<void> {
+    await this.#unsubscribe?.()
+  }
+
+  /** Reads the changes when there are others than the last time; cheap enough for every second. */
+  async refresh(): Promise<void> {
+    if ((await this.#deps.changes.version()) !== this.#version) await this.#read()
+  }
+
+  /** Every configured model as it is in force now. */
+  list(): ModelInForce[] {
+    return [...this.#deps.timeline.models().values()]
+  }
+
+  /** The model as it is in force now. Fails with `model_not_found`. */
+  get(modelId: string): ModelInForce {
+    const found = this.#deps.timeline.models().get(modelId)
+    if (found !== undefined) return found
+    const message = `The configuration file has no model ${modelId.slice(0, 200)}; \`model list\` shows those it has`
+    throw new DomainError('model_not_found', message, { field: 'modelId' })
+  }
+
+  /**
+   * Adds a change. Fails with `model_not_found`, and with `invalid_request` when it would begin in the past or too far
+   * ahead, or names a replacement that is no served model of the same type.
+   */
+  async change({ modelId, patch, effectiveAt, reason, actor }: ChangeRequest): Promise<JudgedChange> {
+    const { changes, clock, ids } = this.#deps
+    const { model } = this.get(modelId)
+    const now = clock.now()
+    this.#checkReplacement(model, patch)
+    const change: CatalogueChange = {
+      id: ids.uuid(),
+      modelId,
+      patch,
+      effectiveAt: checkInstant(effectiveAt, now),
+      actor,
+      reason,
+      createdAt: now,
+      withdrawal: null,
+    }
+    await changes.insert(change)
+    await this.#announce()
+    return this.#judge(change)
+  }
+
+  /** Changes prices as `changePrices` says, from those that are in effect at that instant. Fails as `change` and it do. */
+  changePrices({ pricing, free, ...request }: PriceChangeRequest): Promise<JudgedChange> {
+    const { timeline, clock } = this.#deps
+    const { model: current } = this.get(request.modelId)
+    const atMs = request.effectiveAt?.getTime() ?? clock.nowMs()
+    const model = timeline.modelsAt(atMs).get(request.modelId)?.model ?? current
+    const configured = timeline.configured(request.modelId)?.pricing ?? {}
+    const patch = { pricing: changePrices({ model, configured, given: pricing, free }) }
+    return this.change({ ...request, patch })
+  }
+
+  /** Takes back a change that has not taken effect. Fails with `not_found`, or `conflict` when it is too late. */
+  async withdraw({ changeId, reason }: WithdrawChangeInput, actor: string): Promise<JudgedChange> {
+    const { changes, clock } = this.#deps
+    const withdrawn = await changes.withdraw(changeId, { at: clock.now(), actor, reason })
+    if (withdrawn !== undefined) {
+      await this.#announce()
+      return this.#judge(withdrawn)
+    }
+    const found = await changes.find(changeId)
+    if (found === undefined) throw new DomainError('not_found', `There is no catalogue change ${changeId}`)
+    const why =
+      found.withdrawal === null
+        ? `took effect at ${found.effectiveAt.toISOString()}; make another change in its place`
+        : 'was withdrawn before'
+    throw new DomainError('conflict', `The catalogue change ${changeId} ${why}`)
+  }
+
+  /** Past, present and future changes, those made last first. Fails with `invalid_request` on a cursor of another list. */
+  async history({ modelId, first, after }: ListChangesInput): Promise<Page<JudgedChange>> {
+    const [beforeId] = after == null ? [] : decodeCursor(CURSOR_SCOPE, z.tuple([z.uuid()]), after)
+    const rows = await this.#deps.changes.list({ modelId, limit: first + 1, beforeId })
+    return toPage(
+      rows.map((change) => this.#judge(change)),
+      first,
+      { scope: CURSOR_SCOPE, keyOf: (change) => [change.id] },
+    )
+  }
+
+  #judge(change: CatalogueChange): JudgedChange {
+    if (change.withdrawal !== null) return { ...change, status: 'withdrawn' }
+    if (change.effectiveAt.getTime() > this.#deps.clock.nowMs()) return { ...change, status: 'scheduled' }
+    const sources = this.#deps.timeline.models().get(change.modelId)?.sources ?? {}
+    const inForce = CHANGEABLE_FIELDS.some((field) => sources[field]?.id === change.id)
+    return { ...change, status: inForce ? 'in_force' : 'replaced' }
+  }
+
+  #checkReplacement(model: ModelInForce['model'], { deprecation }: ModelPatch): void {
+    const replacementId = deprecation?.replacementModelId
+    if (replacementId === undefined) return
+    const replacement = this.#deps.timeline.models().get(replacementId)?.model
+    const usable =
+      replacement !== undefined &&
+      replacement.id !== model.id &&
+      replacement.type === model.type &&
+      !isRetired(replacement, this.#deps.clock.nowMs())
+    if (usable) return
+    const message = `must be another model of the type ${model.type} that is served; ${replacementId} is none`
+    throw invalidField('deprecation.replacementModelId', message)
+  }
+
+  async #announce(): Promise<void> {
+    await this.#read()
+    this.#deps.pubSub.publish(CHANNEL, '')
+  }
+
+  /** One read after the other, so that an older answer never replaces a newer one. */
+  #read(): Promise<void> {
+    const before = this.#reading.catch(() => {})
+    const read = this.#readAfter(before)
+    this.#reading = read
+    return read
+  }
+
+  async #readAfter(before: Promise<void>): Promise<void> {
+    const { changes, timeline } = this.#deps
+    await before
+    // Before the rows: a change that comes between is read again, never missed.
+    const version = await changes.version()
+    timeline.follow(await changes.listValid())
+    this.#version = version
+  }
+}
+
+function checkInstant(effectiveAt: Date | undefined, now: Date): Date {
+  if (effectiveAt === undefined) return now
+  if (effectiveAt < now) {
+    const [sent, present] = [effectiveAt.toISOString(), now.toISOString()]
+    throw invalidField(
+      'effectiveAt',
+      `is ${sent}, and must not lie in the past (now is ${present}); leave it out for at once`,
+    )
+  }
+  const latest = new Date(now)
+  latest.setUTCFullYear(latest.getUTCFullYear() + YEARS_AHEAD_MAX)
+  if (effectiveAt > latest) {
+    throw invalidField(
+      'effectiveAt',
+      `is ${effectiveAt.toISOString()}, and must be at most ${YEARS_AHEAD_MAX} years ahead`,
+    )
+  }
+  return effectiveAt
+}

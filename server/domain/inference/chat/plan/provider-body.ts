@@ -1,0 +1,110 @@
+import { invalidField } from '../../../validation/parse-input.ts'
+import type { ModelDefinition } from '../../../catalogue/model-definition.ts'
+import type { ChatMessage } from './chat-message.ts'
+import type { ChatRequest } from './chat-request.ts'
+import { isRecord } from '../openai-wire/completion-text.ts'
+import { withSystemPrompts } from './system-prompts.ts'
+import { toOpenAiTool, toOpenAiToolChoice } from './tool-forms.ts'
+import type { ServiceParameters } from './service-parameters.ts'
+
+/**
+ * Body for a provider: everything but `model`, which differs from provider to provider. What is left out is undefined, since
+ * deleting a member would make every later look at the object slow.
+ */
+export type ProviderBody = Record<string, unknown> & { messages: ChatMessage[] }
+
+/** Fields of this service that a provider must not see. */
+const OWN_FIELDS = ['model', 'web_search', 'fallbacks', 'anon_user_id'] as const
+
+interface ProviderBodyOptions {
+  model: ModelDefinition
+  parameters: ServiceParameters
+  completionLimit: number | undefined
+  systemPrompts: readonly string[]
+}
+
+/**
+ * What the provider gets: the caller's request without our own fields, with our system prompts and our request for usage.
+ * Fails with `invalid_request` if no message has anything in it.
+ */
+export function toProviderBody(request: ChatRequest, options: ProviderBodyOptions): ProviderBody {
+  const { parameters } = options
+  const prompts = parameters.includeSystemPrompt ? options.systemPrompts : []
+  const messages = spoken(request.messages)
+  if (messages.length === 0) {
+    throw invalidField('messages', 'must have a message that is not an assistant message without content')
+  }
+  const body: ProviderBody = { ...request, messages: withSystemPrompts(messages, prompts) }
+  for (const field of OWN_FIELDS) leaveOut(body, field)
+  leaveOut(body, parameters.field)
+  applyCompletionLimit(body, options.completionLimit)
+  applyReasoning(body, options.model, parameters)
+  applyToolForms(body)
+  applySchemaForm(body)
+  // A provider's usage is what we charge by, whether the caller wants to see it or not.
+  if (request.stream === true) body['stream_options'] = { ...request.stream_options, include_usage: true }
+  else leaveOut(body, 'stream_options')
+  return body
+}
+
+/** Some clients send an assistant's turn with nothing in it, which providers refuse. */
+function spoken(messages: readonly ChatMessage[]): ChatMessage[] {
+  return messages.filter((message) => {
+    if (message.role !== 'assistant') return true
+    const { role: _role, content, tool_calls: calls, ...rest } = message
+    return content?.length || calls?.length || Object.keys(rest).some((name) => name !== 'name')
+  })
+}
+
+/** Both fields carry the one limit that was admitted: a provider must not find the larger one in the other. */
+function applyCompletionLimit(body: ProviderBody, limit: number | undefined): void {
+  for (const field of ['max_completion_tokens', 'max_tokens']) {
+    if (body[field] === undefined) continue
+    if (limit === undefined) leaveOut(body, field)
+    else if (body[field] !== null) body[field] = limit
+  }
+}
+
+function applyReasoning(body: ProviderBody, model: ModelDefinition, parameters: ServiceParameters): void {
+  const { reasoning } = body as { reasoning?: ChatRequest['reasoning'] }
+  if (reasoning) {
+    const { effort, enabled, summary: _summary, ...others } = reasoning
+    if (effort && typeof body['reasoning_effort'] !== 'string') body['reasoning_effort'] = effort
+    // What else it holds is some provider's own extension.
+    if (Object.keys(others).length === 0) leaveOut(body, 'reasoning')
+    if (enabled === false) disableThinking(body, model)
+  }
+  if (parameters.disableThinking) disableThinking(body, model)
+}
+
+/** Models with an effort setting know `none`; the others' chat templates know a switch. */
+function disableThinking(body: ProviderBody, { capabilities }: ModelDefinition): void {
+  if (capabilities.supportsReasoningEffort) {
+    body['reasoning_effort'] = 'none'
+    return
+  }
+  if (!capabilities.supportsReasoning) return
+  const given = body['chat_template_kwargs']
+  const settings = typeof given === 'object' && given !== null ? given : {}
+  body['chat_template_kwargs'] = { ...settings, enable_thinking: false }
+}
+
+/** Tools in the form that providers know; an empty list of tools is rejected by some. */
+function applyToolForms(body: ProviderBody): void {
+  const { tools, tool_choice: choice } = body
+  if (Array.isArray(tools)) body['tools'] = tools.length === 0 ? undefined : tools.map(toOpenAiTool)
+  if (isRecord(choice)) body['tool_choice'] = toOpenAiToolChoice(choice)
+}
+
+/** A schema given directly under `json_schema` gets the envelope that providers expect. */
+function applySchemaForm(body: ProviderBody): void {
+  const { response_format: format } = body as { response_format?: ChatRequest['response_format'] }
+  if (format?.type !== 'json_schema') return
+  const schema = format['json_schema']
+  if (typeof schema !== 'object' || schema === null || 'schema' in schema) return
+  body['response_format'] = { ...format, json_schema: { name: 'response', schema } }
+}
+
+function leaveOut(body: ProviderBody, field: string): void {
+  if (body[field] !== undefined) body[field] = undefined
+}

@@ -1,0 +1,110 @@
+import { DomainError } from '../../errors.ts'
+import type { ProviderResponse } from './provider.ts'
+import { readUpstreamError, saysContextOverflow } from './upstream-message.ts'
+
+const MAX_ERROR_BODY_BYTES = 65_536
+const DEFAULT_RETRY_AFTER_SECONDS = 30
+const MAX_RETRY_AFTER_SECONDS = 3_600
+/** Shorter model names could be parts of ordinary words. */
+const MIN_NAME_CHARACTERS = 4
+
+/** Statuses that blame the request itself: another provider would say the same, so the answer passes to the caller. */
+const REJECTIONS = new Set([400, 404, 413, 422])
+
+/** Why a provider's answer cannot be used. */
+export interface ProviderFailure {
+  error: DomainError
+  /** Another provider may do better; false where the request itself is at fault. */
+  failover: boolean
+  /** As the provider's circuit breaker counts it; overload and refusals come from living providers. */
+  healthy: boolean
+  /** Of the provider's answer, for the log; undefined where none arrived. */
+  status?: number
+}
+
+export interface AskedFor {
+  stream: boolean
+  /** The provider's own name of the model, which its messages use. */
+  providerModel: string
+  /** The name that the caller knows. */
+  modelId: string
+}
+
+/** Whether a response head promises what was asked for; a body that breaks the promise is its reader's to refuse. */
+export function isUsable({ status, contentType }: ProviderResponse, { stream }: Pick<AskedFor, 'stream'>): boolean {
+  return status >= 200 && status < 300 && isExpectedType(contentType, stream)
+}
+
+/** Judges a response that cannot be used, and reads its body (bounded), so that the connection is let go. */
+export async function judgeResponse(response: ProviderResponse, asked: AskedFor): Promise<ProviderFailure> {
+  const { status } = response
+  if (status >= 200 && status < 300) {
+    await readBounded(response.body, 0)
+    const message = 'The model provider answered in an unknown format. Try again, or choose another model.'
+    return { ...brokenProvider(message), status }
+  }
+  const body = await readBounded(response.body, MAX_ERROR_BODY_BYTES)
+  if (REJECTIONS.has(status)) return { error: rejection(status, body, asked), failover: false, healthy: true, status }
+  if (status === 429) return { error: overload(response.retryAfterSeconds), failover: true, healthy: true, status }
+  if (status === 408 || status === 504) return { error: timeoutError(), failover: true, healthy: false, status }
+  const message = 'The model provider failed to answer. Try again, or choose another model.'
+  return { ...brokenProvider(message), status }
+}
+
+/** Judges a rejected `send`: no response head arrived. */
+export function judgeRejection(cause: unknown): ProviderFailure {
+  if (cause instanceof DomainError) return { error: cause, failover: true, healthy: false }
+  return brokenProvider('The model provider could not be reached. Try again, or choose another model.', cause)
+}
+
+function brokenProvider(message: string, cause?: unknown): ProviderFailure {
+  return { error: new DomainError('upstream_failed', message, { cause }), failover: true, healthy: false }
+}
+
+function timeoutError(): DomainError {
+  return new DomainError('upstream_timeout', 'The model provider did not answer in time. Try again, or send less work.')
+}
+
+function overload(retryAfterSeconds: number | undefined): DomainError {
+  const seconds = Math.min(
+    Math.max(Math.ceil(retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS), 1),
+    MAX_RETRY_AFTER_SECONDS,
+  )
+  return new DomainError('upstream_overloaded', `The model is overloaded. Try again in ${seconds} seconds.`, {
+    retryAfterSeconds: seconds,
+  })
+}
+
+function rejection(status: number, body: string, { providerModel, modelId }: AskedFor): DomainError {
+  const reason = readUpstreamError(body)
+  if (status === 400 && saysContextOverflow(reason)) {
+    const message = reason.message ?? "The messages do not fit the model's context. Shorten them or lower max_tokens."
+    return new DomainError('context_length_exceeded', message, { field: 'messages', upstreamStatus: status })
+  }
+  const words = reason.message ?? `The model provider rejected the request with status ${status}.`
+  const message = providerModel.length < MIN_NAME_CHARACTERS ? words : words.replaceAll(providerModel, modelId)
+  return new DomainError('upstream_rejected', message, { upstreamStatus: status })
+}
+
+/** A server that names no type is given the benefit of the doubt; a stream may be answered by plain JSON. */
+function isExpectedType(contentType: string, stream: boolean): boolean {
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type === '' || type === 'application/json' || type.endsWith('+json')) return true
+  return stream && type === 'text/event-stream'
+}
+
+/** Reads at most `limitBytes` and lets the rest go, so that the connection is freed whatever the provider sends. */
+async function readBounded(body: AsyncIterable<Uint8Array>, limitBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of body) {
+      if (size >= limitBytes) break
+      chunks.push(chunk.subarray(0, limitBytes - size))
+      size += chunk.length
+    }
+  } catch {
+    // A body that breaks off says as much as it said so far.
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks))
+}

@@ -1,0 +1,46 @@
+import { DomainError } from '../../errors.ts'
+import type { ProviderResponse } from './provider.ts'
+
+/** Beyond this an answer is a fault or an attack; the largest embeddings answer is a third of it. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024
+
+/** The JSON object that a provider answered. Fails with `upstream_failed` where it is cut off, garbage or endless. */
+export async function readJsonAnswer(response: ProviderResponse): Promise<Record<string, unknown>> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of response.body) {
+      size += chunk.length
+      if (size > ANSWER_BYTES_MAX) throw brokenAnswer('The model provider sent too much.')
+      chunks.push(chunk)
+    }
+  } catch (cause) {
+    if (cause instanceof DomainError) throw cause
+    throw brokenAnswer("The model provider's answer broke off.", cause)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(toText(chunks))
+  } catch (cause) {
+    throw brokenAnswer("The model provider's answer was cut off or garbled.", cause)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw brokenAnswer("The model provider's answer was no JSON object.")
+}
+
+/** Nearly every answer arrives in one piece, which needs no copy. */
+function toText(chunks: readonly Uint8Array[]): string {
+  const [only] = chunks
+  const bytes =
+    chunks.length === 1 && only !== undefined
+      ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+      : Buffer.concat(chunks)
+  return bytes.toString('utf8')
+}
+
+/** `upstream_failed`: nothing was charged. */
+export function brokenAnswer(what: string, cause?: unknown): DomainError {
+  return new DomainError('upstream_failed', `${what} Nothing was charged. Try again, or choose another model.`, {
+    cause,
+  })
+}

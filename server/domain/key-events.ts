@@ -1,0 +1,56 @@
+import type { PubSub } from './pub-sub.ts'
+
+const KINDS = ['key-revoked', 'key-changed', 'account-changed'] as const
+
+/** `id` is the key's, or for `account-changed` the account's, whose tier all its keys share. */
+export interface KeyEvent {
+  kind: (typeof KINDS)[number]
+  id: string
+}
+
+type Listener = (event: KeyEvent) => void
+
+/**
+ * Tells every process that a key or its account changed, on one channel per kind. This process hears of it before
+ * `announce` returns, the others when the message arrives; whoever misses one relies on the age limit of its cache.
+ */
+export class KeyEvents {
+  readonly #pubSub: PubSub
+  readonly #listeners = new Set<Listener>()
+  #unsubscribe: (() => Promise<void>)[] = []
+
+  constructor(deps: { pubSub: PubSub }) {
+    this.#pubSub = deps.pubSub
+  }
+
+  async start(): Promise<void> {
+    this.#unsubscribe = await Promise.all(
+      KINDS.map((kind) => this.#pubSub.subscribe(kind, (id) => this.#deliver({ kind, id }))),
+    )
+  }
+
+  /** Listeners hear an event at least once; an own event may come back from the other processes' channel. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  announce(event: KeyEvent): void {
+    this.#deliver(event)
+    this.#pubSub.publish(event.kind, event.id)
+  }
+
+  /** Delivers in this process what it found out by itself; the others find it out as well. */
+  repeat(event: KeyEvent): void {
+    this.#deliver(event)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#unsubscribe.map((end) => end()))
+    this.#listeners.clear()
+  }
+
+  #deliver(event: KeyEvent): void {
+    for (const listener of this.#listeners) listener(event)
+  }
+}

@@ -1,0 +1,83 @@
+import { type Clock, utcDay } from '../../clock.ts'
+import type { IdSource } from '../../ids.ts'
+import type { UsageClosingRepository } from './usage-closing-repository.ts'
+
+/** A day is closed so long after its end: by then next to all requests that were admitted in it are settled. */
+const DELAY_MS = 30 * 60_000
+const PAGE_ACCOUNTS = 10_000
+/** The accounts that one statement closes: as many as take about this long, since late settlements wait for it. */
+const STATEMENT_MS = 400
+const SLICE_ACCOUNTS_MAX = 500
+const NIL_ID = '00000000-0000-0000-0000-000000000000'
+
+export interface UsageClosingDependencies {
+  closings: UsageClosingRepository
+  clock: Clock
+  ids: IdSource
+}
+
+/**
+ * Sums up each account's days once they are over, so that reports read few rows and settlements write few. Until then,
+ * and after a late settlement has reopened a week, reports read what settlements write: more rows, the same sums.
+ */
+export class UsageClosing {
+  readonly #deps: UsageClosingDependencies
+  #sliceAccounts = 100
+
+  constructor(deps: UsageClosingDependencies) {
+    this.#deps = deps
+  }
+
+  /**
+   * Closes every day of every account that is over. Any number of processes share the work: each begins at a different
+   * account, and leaves out the accounts that another one has closed or is closing.
+   */
+  async closeDays(): Promise<void> {
+    const { closings, clock } = this.#deps
+    const untilDay = utcDay(new Date(clock.nowMs() - DELAY_MS))
+    let afterId = NIL_ID
+    for (;;) {
+      const accountIds = await closings.listOpen(untilDay, afterId, PAGE_ACCOUNTS)
+      const lastId = accountIds.at(-1)
+      if (lastId === undefined) return
+      await this.#closeSlices(this.#rotate(accountIds), untilDay)
+      // One by one, so that no account waits for another one's settlement.
+      const busy = await closings.listOpen(untilDay, afterId, PAGE_ACCOUNTS)
+      for (const accountId of busy) if (accountId <= lastId) await this.#closeWeeks([accountId], untilDay, true)
+      afterId = lastId
+    }
+  }
+
+  async #closeSlices(accountIds: readonly string[], untilDay: string): Promise<void> {
+    for (let from = 0; from < accountIds.length; ) {
+      const slice = accountIds.slice(from, from + this.#sliceAccounts)
+      from += slice.length
+      await this.#closeWeeks(slice, untilDay, false)
+    }
+  }
+
+  /** Week by week, so that no statement is long. */
+  async #closeWeeks(accountIds: readonly string[], untilDay: string, waits: boolean): Promise<void> {
+    let open = accountIds
+    while (open.length > 0) {
+      const begun = await this.#deps.closings.begin(open, untilDay, { waits })
+      open = begun.length === 0 ? [] : await this.#finish(begun)
+    }
+  }
+
+  async #finish(accountIds: readonly string[]): Promise<string[]> {
+    const { closings, clock } = this.#deps
+    const beganMs = clock.nowMs()
+    const closed = await closings.finish(accountIds)
+    const tookMs = Math.max(clock.nowMs() - beganMs, 1)
+    const fitting = Math.floor((accountIds.length * STATEMENT_MS) / tookMs)
+    this.#sliceAccounts = Math.max(1, Math.min(fitting, this.#sliceAccounts * 2, SLICE_ACCOUNTS_MAX))
+    return closed
+  }
+
+  #rotate(accountIds: readonly string[]): string[] {
+    const fraction = Number.parseInt(this.#deps.ids.uuid().slice(-6), 16) / 0x1_00_00_00
+    const first = Math.floor(fraction * accountIds.length)
+    return [...accountIds.slice(first), ...accountIds.slice(0, first)]
+  }
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { Currency } from '../../money.ts'
+
+const PAGE_SIZE_MIN = 10
+const PAGE_SIZE_MAX = 1_000
+const INSTANT_CHARACTERS_MAX = 40
+/** What lies beyond is a slip, not a time in which anybody was charged. */
+const YEAR_MIN = '2000'
+const YEAR_END = '2100'
+
+/** An ISO 8601 instant in UTC; what is finer than a millisecond is cut off. */
+const Instant = z
+  .string()
+  .max(INSTANT_CHARACTERS_MAX, { error: `must have at most ${INSTANT_CHARACTERS_MAX} characters`, abort: true })
+  .pipe(z.iso.datetime({ error: 'must be an instant such as 2026-01-31T00:00:00Z' }))
+  .refine((text) => text >= YEAR_MIN && text < YEAR_END, { error: `must lie in the years ${YEAR_MIN} to 2099` })
+  .transform((text) => new Date(text))
+
+const PageSize = z
+  .string()
+  .regex(/^\d{1,4}$/, { error: `must be a whole number from ${PAGE_SIZE_MIN} to ${PAGE_SIZE_MAX}`, abort: true })
+  .transform(Number)
+  .pipe(
+    z
+      .int()
+      .min(PAGE_SIZE_MIN, { error: `must be at least ${PAGE_SIZE_MIN}` })
+      .max(PAGE_SIZE_MAX, { error: `must be at most ${PAGE_SIZE_MAX}` }),
+  )
+
+/** What a walk through the history covers. Its cursors have it in them. */
+export const UsageHistoryFilter = z.object({
+  currency: z
+    .enum(['USD', 'DIEM'], { error: 'must be USD or DIEM' })
+    .transform((name): Currency => (name === 'USD' ? 'usd' : 'diem'))
+    .optional(),
+  startTimestamp: Instant.optional(),
+  endTimestamp: Instant.optional(),
+  pageSize: PageSize.default(PAGE_SIZE_MAX),
+})
+export type UsageHistoryFilter = z.output<typeof UsageHistoryFilter>
+
+/** The first page by its filter, or a further one by a cursor alone. */
+export const UsageHistoryQuery = z
+  .object({
+    ...UsageHistoryFilter.shape,
+    pageSize: PageSize.optional(),
+    cursor: z
+      .string()
+      .regex(/^[\w-]{1,512}$/, { error: 'must be a nextCursor of this list' })
+      .optional(),
+  })
+  .superRefine(({ cursor, startTimestamp, endTimestamp, ...others }, context) => {
+    const filtered = [startTimestamp, endTimestamp, others.currency, others.pageSize].some((part) => part !== undefined)
+    if (cursor !== undefined && filtered) {
+      const message = 'must be sent alone: it has the filter of its first page in it'
+      context.addIssue({ code: 'custom', path: ['cursor'], message })
+    }
+    if (startTimestamp !== undefined && endTimestamp !== undefined && endTimestamp <= startTimestamp) {
+      context.addIssue({ code: 'custom', path: ['endTimestamp'], message: 'must be after startTimestamp' })
+    }
+  })
+  .transform(({ pageSize = PAGE_SIZE_MAX, ...rest }) => ({ ...rest, pageSize }))
+export type UsageHistoryQuery = z.output<typeof UsageHistoryQuery>

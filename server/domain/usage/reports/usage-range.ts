@@ -1,0 +1,46 @@
+import { addDays, DAY_MS } from '../../clock.ts'
+import { invalidField } from '../../validation/parse-input.ts'
+
+export const USAGE_DAYS_MAX = 90
+export const USAGE_DAYS_DEFAULT = 7
+
+/** Days, `YYYY-MM-DD`, both included. */
+export interface UsageRange {
+  from: string
+  to: string
+}
+
+interface RequestedRange {
+  from?: string | null | undefined
+  to?: string | null | undefined
+}
+
+/** What a front calls the two days. */
+const FIELDS = { from: 'from', to: 'to' }
+
+/**
+ * The days of a report: both as asked, or neither for the last 7. `today` is that of the calendar asked for. Fails with
+ * `invalid_request` that names the field.
+ */
+export function toUsageRange({ from, to }: RequestedRange, today: string, fields = FIELDS): UsageRange {
+  if (from == null && to == null) return lastDays(USAGE_DAYS_DEFAULT, today)
+  if (from == null) throw invalidField(fields.from, 'is missing: send both days or neither')
+  if (to == null) throw invalidField(fields.to, 'is missing: send both days or neither')
+  if (to < from) throw invalidField(fields.to, `is ${to}, and must not be before ${fields.from}, which is ${from}`)
+  if (from > today) throw invalidField(fields.from, `is ${from}, and must not be after today, which is ${today}`)
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
+  if (days <= USAGE_DAYS_MAX) return { from, to }
+  throw invalidField(fields.to, `is ${to}, which makes ${days} days; at most ${USAGE_DAYS_MAX} are reported at once`)
+}
+
+/** The last `count` days, today included. */
+export function lastDays(count: number, today: string): UsageRange {
+  return { from: addDays(today, 1 - count), to: today }
+}
+
+/** Every day of a range, ascending. */
+export function daysOf({ from, to }: UsageRange): string[] {
+  const days: string[] = []
+  for (let day = from; day <= to; day = addDays(day, 1)) days.push(day)
+  return days
+}

@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { nameText } from './text.ts'
+
+const VALUES_MAX = 100
+const NAME_CHARACTERS_MAX = 256
+
+/** A name that the database can be asked for. */
+export const FilterName = nameText(NAME_CHARACTERS_MAX)
+
+/** One of several values, any of which matches; absent is everything. */
+export const anyOf = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .min(1, { error: 'needs a value; leave the list out for all' })
+    .max(VALUES_MAX, { error: `has more than ${VALUES_MAX} values; ask several times` })
+    .nullish()

@@ -1,0 +1,79 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Database } from '../../db/schema.ts'
+import type { AccountRange, ReadSnapshot } from './verify-scan.ts'
+import type { CheckId, Violation } from './verification.ts'
+
+/** No snapshot is kept longer, since rows that it could see cannot be pruned. */
+const SNAPSHOT_MS = 1_500
+const CANCELED = '57014'
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** One snapshot of the database while it is open. */
+export interface Snapshot {
+  rows<Row>(statement: RawBuilder<Row>): Promise<Row[]>
+  /** Where an invariant is broken: `statement` selects one text column, `place`. */
+  violations(id: CheckId, statement: RawBuilder<unknown>): Promise<Violation[]>
+}
+
+/** A slice reports so many violations of a check. */
+const VIOLATIONS_MAX = 50
+
+/** Short read-only snapshots for verification; they also work on a standby. */
+export class SnapshotRepository {
+  readonly #db: Kysely<Database>
+
+  constructor(db: Kysely<Database>) {
+    this.#db = db
+  }
+
+  /** A snapshot whose statements are canceled after 1.5 s, or are not when `unlimited`. */
+  reader({ unlimited }: { unlimited: boolean }): ReadSnapshot {
+    return (work) =>
+      this.#db
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .setAccessMode('read only')
+        .execute(async (trx) => {
+          await sql`set local lock_timeout = '1s'`.execute(trx)
+          await sql`set local statement_timeout = ${sql.lit(unlimited ? 0 : SNAPSHOT_MS)}`.execute(trx)
+          // A slice is a small part of every table, however small the tables are or seem.
+          await sql`set local enable_seqscan = off`.execute(trx)
+          // Before the snapshot is taken: partitions that it shows cannot be dropped while it is read.
+          await sql`lock table usage_events, usage_hourly, usage_hourly_totals in access share mode`.execute(trx)
+          return work({
+            rows: async <Row>(statement: RawBuilder<Row>) => (await statement.execute(trx)).rows,
+            violations: async (id, statement) => {
+              const { rows } = await sql<{ place: string }>`
+                select place from (${statement}) v limit ${VIOLATIONS_MAX}`.execute(trx)
+              return rows.map(({ place }) => ({ id, place }))
+            },
+          })
+        })
+  }
+}
+
+/** True for a slice that took too long, or that waited too long for a lock. */
+export function isSliceTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === CANCELED || error.code === LOCK_NOT_AVAILABLE)
+}
+
+/** Condition for the rows of `alias` whose account lies in the range. */
+export function inRange(alias: string, { after, until }: AccountRange): RawBuilder<boolean> {
+  const account = sql.ref(`${alias}.account_id`)
+  return sql`${account} > ${after}::uuid and ${account} <= ${until}::uuid`
+}
+
+/** The first month that has a partition of hours, null while there is none: earlier hours may have been dropped. */
+export const FIRST_MONTH_OF_HOURS = sql`(
+  select min(to_date(substring(c.relname from '^usage_hourly_(\\d{6})$'), 'YYYYMM'))
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'usage_hourly'::regclass)`
+
+/** Rows of several checks as their id and a place, of each the first few. */
+export function unionOf(checks: readonly [CheckId, RawBuilder<unknown>][]): RawBuilder<Violation> {
+  return sql.join(
+    checks.map(
+      ([id, rows]) => sql`(select ${sql.lit(id)} as id, place from (${rows}) v(place) limit ${VIOLATIONS_MAX})`,
+    ),
+    sql` union all `,
+  )
+}
