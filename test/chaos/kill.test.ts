@@ -20,6 +20,8 @@ const MOMENTS: readonly Moment[] = ['received', 'half-sent', 'answered', 'header
 
 /** Each moment with each kind of request. */
 const KILLS = repeats(1, { soak: 4 }) * MOMENTS.length * REQUEST_KINDS.length
+/** Each kill has a server started, which a busy machine takes seconds for. */
+const KILL_TIMEOUT_MS = 15_000
 
 /** Servers one after the other: while one serves, the next one starts. */
 class ServerRelay {
@@ -81,7 +83,9 @@ class ServerRelay {
 }
 
 describe.runIf(hasEngine('postgres'))('a server that is killed in the middle of its work', () => {
-  test('never charges twice, completes nothing without a charge and leaves no hold', async () => {
+  test('never charges twice, completes nothing without a charge and leaves no hold', {
+    timeout: KILLS * KILL_TIMEOUT_MS,
+  }, async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     await using servers = new AsyncDisposableStack()

@@ -33,6 +33,8 @@ const MOMENTS: readonly Moment[] = [
 ]
 
 const KILLS = repeats(1, { soak: 4 }) * MOMENTS.length
+/** Each kill has a server started, which a busy machine takes seconds for. */
+const KILL_TIMEOUT_MS = 15_000
 
 interface Victim {
   server: ServerProcess
@@ -122,7 +124,9 @@ async function statesOf(db: Kysely<Database>): Promise<string[]> {
 }
 
 describe.runIf(hasEngine('postgres'))('servers that are killed while wallets pay', () => {
-  test('credit each settled payment once, and the chain holds what the ledger says', async () => {
+  test('credit each settled payment once, and the chain holds what the ledger says', {
+    timeout: KILLS * KILL_TIMEOUT_MS,
+  }, async () => {
     await using chain = await startBaseChain()
     await using database = await createTestDatabase('postgres')
     await using opened = new AsyncDisposableStack()

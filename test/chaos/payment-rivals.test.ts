@@ -48,6 +48,8 @@ const LOCAL_MOMENTS: readonly Moment[] = [
 
 const MOMENTS = IS_SOAK ? [...REMOTE_MOMENTS, ...LOCAL_MOMENTS] : REMOTE_MOMENTS
 const KILLS = repeats(1, { soak: 3 }) * MOMENTS.length
+/** Each kill has a server started, which a busy machine takes seconds for. */
+const KILL_TIMEOUT_MS = 15_000
 
 interface Sent {
   payer: LocalAccount
@@ -135,7 +137,9 @@ async function rival(chain: BaseChain, { payer, payload }: Sent, index: number):
 describe.runIf(hasEngine('postgres'))(
   'servers that are killed while others settle and cancel the same payments',
   () => {
-    test('leave processes that race each other to the same end: each transfer is credited once', async () => {
+    test('leave processes that race each other to the same end: each transfer is credited once', {
+      timeout: (KILLS + SURVIVORS) * KILL_TIMEOUT_MS,
+    }, async () => {
       await using chain = await startBaseChain()
       await using database = await createTestDatabase('postgres')
       await using opened = new AsyncDisposableStack()
