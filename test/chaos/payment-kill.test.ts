@@ -5,7 +5,13 @@ import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../../server/db/schema.ts'
 import { systemClock } from '../../server/domain/clock.ts'
-import { type BaseChain, FACILITATOR_KEY, MERCHANT_ADDRESS, startBaseChain } from '../support/base-chain.ts'
+import {
+  type BaseChain,
+  FACILITATOR_KEY,
+  MERCHANT_ADDRESS,
+  startBaseChain,
+  USDC_ADDRESS,
+} from '../support/base-chain.ts'
 import { baseRequirement, createFundedPayer, signAuthorization } from '../support/base-payments.ts'
 import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { createMoneyHarness } from '../support/money-harness.ts'
@@ -85,12 +91,17 @@ async function topUp(server: ServerProcess, { headers }: Sent) {
   }
 }
 
+/** Whether a server asks about the token, as it does when it starts, and not about a payer. */
+function isInspection(method: string, body = ''): boolean {
+  return method === 'eth_getCode' && body.toLowerCase().includes(USDC_ADDRESS.toLowerCase())
+}
+
 /** Sends the payments to the victim, which dies at the moment. */
 async function killAt(moment: Moment, { server, proxy }: Victim, payments: readonly Sent[]): Promise<void> {
   const kill = (): Promise<void> => server.kill()
   let reached = moment === 'answered the client'
-  proxy.onStage = (stage, method) => {
-    if (moment !== `${stage} ${method}`) return
+  proxy.onStage = (stage, method, body) => {
+    if (moment !== `${stage} ${method}` || isInspection(method, body)) return
     reached = true
     return kill()
   }

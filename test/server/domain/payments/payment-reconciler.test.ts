@@ -19,12 +19,7 @@ import { type PaymentGauges, PaymentReconciler } from '../../../../server/domain
 import { PaymentRepository } from '../../../../server/domain/payments/payment-repository.ts'
 import { SettlementFailureRepository } from '../../../../server/domain/payments/settlement-failure-repository.ts'
 import { SettlementFailures } from '../../../../server/domain/payments/settlement-failures.ts'
-import {
-  createTestDatabase,
-  EITHER_ENGINE,
-  type DatabaseEngine,
-  type TestDatabase,
-} from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type DatabaseEngine, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
