@@ -1,5 +1,5 @@
 import { DomainError } from '../../server/domain/errors.ts'
-import type { Receipt, Usage } from '../../server/domain/metering/hold.ts'
+import type { Receipt, UnchargedUsage, Usage } from '../../server/domain/metering/hold.ts'
 import type { ExtendOutcome } from '../../server/domain/metering/hold-repository.ts'
 import type { AdmissionRequest, MeteredRequest, Metering } from '../../server/domain/metering/metered-request.ts'
 
@@ -8,6 +8,8 @@ export interface MeteringRecord {
   admission: AdmissionRequest
   /** Null while the request runs. */
   end: { kind: 'settled'; usage: Usage; chargedNanoUsd: bigint } | { kind: 'released' } | null
+  /** What the request log gets of a released request. */
+  uncharged: UnchargedUsage | undefined
   usedCredits: number | undefined
   usedTokens: number | undefined
 }
@@ -17,6 +19,8 @@ export interface FakeMetering extends Metering {
   balanceNanoUsd: bigint
   /** While set, every settlement fails with it. */
   settleFailure: Error | undefined
+  /** While set, no hold can be released. */
+  releaseFailure: Error | undefined
   /** While set, no hold grows, and this is why. */
   extendOutcome: Exclude<ExtendOutcome, 'extended'> | undefined
   /** While set, settlements wait for it before they are durable. */
@@ -30,13 +34,20 @@ export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMeterin
     balanceNanoUsd,
     settleGate: undefined,
     settleFailure: undefined,
+    releaseFailure: undefined,
     extendOutcome: undefined,
     async open(admission) {
       if (admission.holdNanoUsd > metering.balanceNanoUsd) {
         throw new DomainError('insufficient_balance', 'Insufficient USD or Diem balance')
       }
       metering.balanceNanoUsd -= admission.holdNanoUsd
-      const record: MeteringRecord = { admission, end: null, usedCredits: undefined, usedTokens: undefined }
+      const record: MeteringRecord = {
+        admission,
+        end: null,
+        uncharged: undefined,
+        usedCredits: undefined,
+        usedTokens: undefined,
+      }
       metering.records.push(record)
       return new FakeRequest(metering, record)
     },
@@ -106,8 +117,10 @@ class FakeRequest implements MeteredRequest {
     return this.receipt
   }
 
-  async release(): Promise<void> {
+  async release(usage?: UnchargedUsage): Promise<void> {
+    if (this.#metering.releaseFailure !== undefined) throw this.#metering.releaseFailure
     if (this.#record.end !== null) return
+    this.#record.uncharged = usage
     this.#record.end = { kind: 'released' }
     this.#metering.balanceNanoUsd += this.hold.amountNanoUsd
   }

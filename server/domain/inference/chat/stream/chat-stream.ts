@@ -1,4 +1,8 @@
+import type { RequestContext } from '../../../caller.ts'
+import type { Clock } from '../../../clock.ts'
 import { DomainError } from '../../../errors.ts'
+import type { Log } from '../../../log.ts'
+import type { RoutedResponse } from '../../providers/provider-router.ts'
 import { brokenAnswer } from '../../providers/read-json-answer.ts'
 import type { TokenCounter } from '../../tokens/token-counter.ts'
 import { cleanUpstreamMessage } from '../../providers/upstream-message.ts'
@@ -21,8 +25,12 @@ import { StreamReader, toFrame } from '../openai-wire/stream-reader.ts'
 import { ThinkingChunkFilter } from '../openai-wire/thinking.ts'
 
 export interface ChatStreamParts extends StreamChargeParts {
+  context: RequestContext
+  routed: RoutedResponse
   counter: TokenCounter
   key: StreamKey
+  clock: Clock
+  log: Log
 }
 
 const ENDED: IteratorResult<Buffer, undefined> = { done: true, value: undefined }
@@ -54,11 +62,11 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
 
   constructor(parts: ChatStreamParts) {
     this.#parts = parts
-    const { plan, metered, counter, routed } = parts
+    const { plan, run, counter, routed } = parts
     const thinkingFilter = plan.parameters.stripThinking ? new ThinkingChunkFilter() : undefined
     this.#reader = new StreamReader({ modelId: plan.resolved.model.id, thinkingFilter })
     this.#meter = new StreamMeter(counter)
-    this.#growth = new HoldGrowth(plan, metered)
+    this.#growth = new HoldGrowth(plan, run.metered)
     this.#charge = new StreamCharge(parts, () => this.#meter.count())
     this.#source = routed.response.body[Symbol.asyncIterator]()
     parts.key.onInactive(() => this.#endUnread())
@@ -177,7 +185,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     const broken = isOurs ? error : brokenAnswer("The model provider's answer broke off.", error)
     const reason = key.isInactive && !this.#charge.begun ? key.failure() : broken
     await this.#charge.release()
-    log.warn('answer broke off', { ...this.#charge.logFields, error })
+    log.warn('answer broke off', { ...this.#logFields, error })
     if (!this.#delivered) throw reason
     return { done: false, value: errorFrames(reason) }
   }
@@ -190,7 +198,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       const last = usageFrame(this.#identity(), usage, receipt)
       return { done: false, value: Buffer.concat([last, errorFrames(key.failure())]) }
     } catch (error) {
-      log.error('stream of an inactive key could not be charged', { ...this.#charge.logFields, error })
+      log.error('stream of an inactive key could not be charged', { ...this.#logFields, error })
       return { done: false, value: errorFrames(error) }
     }
   }
@@ -208,7 +216,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     try {
       await this.#charge.part('client_disconnected', this.#reader.usage)
     } catch (error) {
-      this.#parts.log.error('abandoned answer could not be charged', { ...this.#charge.logFields, error })
+      this.#parts.log.error('abandoned answer could not be charged', { ...this.#logFields, error })
     }
   }
 
@@ -231,6 +239,11 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     if (this.#sourceEnded) return
     this.#sourceEnded = true
     this.#source.return?.().catch(() => undefined)
+  }
+
+  get #logFields() {
+    const { context, plan, routed } = this.#parts
+    return { requestId: context.requestId, modelId: plan.resolved.model.id, providerId: routed.upstreamId }
   }
 
   #identity(): StreamIdentity {
