@@ -8,7 +8,7 @@ import {
   type UsagePartitions,
 } from '../../../../../server/domain/usage/retention/usage-partition-repository.ts'
 import { UsageRetention } from '../../../../../server/domain/usage/retention/usage-retention.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, hasEngine, type TestDatabase } from '../../../../support/database.ts'
 import { createFakeClock } from '../../../../support/fake-clock.ts'
 import { createMoneyHarness, usageOf } from '../../../../support/money-harness.ts'
 
@@ -31,7 +31,7 @@ function setUp(database: TestDatabase, now: string) {
   return { clock, retention, closing, money, placesOf }
 }
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('the retention of usage on %s', (engine) => {
+describe.each(EITHER_ENGINE)('the retention of usage on %s', (engine) => {
   test('gives each day its partition ahead of time, whoever else does so too, and leaves what began in the default one', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, retention, money, placesOf } = setUp(database, '2026-02-28T23:00:00.000Z')
