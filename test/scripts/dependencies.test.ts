@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { dependencies } from '../../package.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
 import { parseSource } from '../support/architecture/source-file.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -31,7 +31,7 @@ it('the product imports only packages that are installed without development dep
     .filter(({ target, isRelative }) => !isRelative && !isBuiltin(target))
     .map(({ target }) => packageOf(target))
   expect(imported.length).toBeGreaterThan(100)
-  expect([...new Set(imported)].filter((name) => name === undefined || !(name in dependencies))).toEqual([])
+  expect([...new Set(imported)].filter((name) => name === undefined || !(name in manifest.dependencies))).toEqual([])
 })
 
 describe.each(['package-lock.json', 'bench/package-lock.json'])('%s', (path) => {
