@@ -21,6 +21,7 @@ import { RELEASE_IDEMPOTENCY_BYTES } from './release-idempotency-bytes.ts'
 import { SETTLE_AND_ADMIT } from './settle-and-admit.ts'
 import { SETTLE_AND_ADMIT_WAITING } from './settle-and-admit-waiting.ts'
 import { SETTLE_HOLDS } from './settle-holds.ts'
+import { SETTLE_ONE_HOLD } from './settle-one-hold.ts'
 import { START_DIEM_DAY } from './start-diem-day.ts'
 
 /** The rules of money and quotas that the database applies, in the order in which they are installed; `docs/money.md` explains them. */
@@ -30,6 +31,7 @@ export const FUNCTIONS: readonly string[] = [
   ADMIT_ONE_HOLD,
   ADMIT_HOLDS,
   EXTEND_HOLD,
+  SETTLE_ONE_HOLD,
   SETTLE_HOLDS,
   SETTLE_AND_ADMIT,
   SETTLE_AND_ADMIT_WAITING,

@@ -1,4 +1,9 @@
 /**
+ * Up to so many items of a batch are decided one by one: the statements for sets cost more to begin than these do.
+ */
+const ONE_BY_ONE_ITEMS_MAX = 1
+
+/**
  * One batch of the money path in one transaction and one commit: settlements first, because they free what admissions
  * may then take. All balance rows are locked here, once. A row that another transaction has locked is never waited for:
  * nothing is done for the items of its account, and they return `busy`. The settings keep every table access a look-up
@@ -17,27 +22,26 @@ as $$
 declare
   -- To the millisecond, so that a process that reads it loses nothing.
   instant timestamptz := date_trunc('milliseconds', ledger_instant(process_time));
-  named uuid[] := array(select account_id from unnest(settlements) union select account_id from unnest(admissions));
-  busy uuid[];
+  named uuid[] := array(select account_id from unnest(settlements) union all select account_id from unnest(admissions));
+  locked uuid[];
+  busy uuid[] := '{}';
   -- Accounts whose DIEM is still that of an earlier day.
   behind uuid[];
   account uuid;
 begin
   -- In key order, here and in every function that moves money, so that processes cannot deadlock.
-  with locked as materialized (
+  select array_agg(l.account_id), array_agg(l.account_id) filter (
+    where l.currency = 'diem' and (l.epoch_day is null or l.epoch_day < (instant at time zone 'UTC')::date)
+  ) into locked, behind
+  from (
     select b.account_id, b.currency, b.epoch_day from balances b where b.account_id = any (named)
     order by b.account_id, b.currency for update skip locked
-  )
-  select coalesce(array_agg(missed.account_id), '{}'), (
-    select array_agg(l.account_id) from locked l
-    where l.currency = 'diem' and (l.epoch_day is null or l.epoch_day < (instant at time zone 'UTC')::date)
-  ) into busy, behind
-  from (
-    select b.account_id, b.currency from balances b where b.account_id = any (named)
-    except select account_id, currency from locked
-  ) missed;
-
-  if array_length(busy, 1) > 0 then
+  ) l;
+  if (select count(*) from balances b where b.account_id = any (named)) > coalesce(cardinality(locked), 0) then
+    busy := array(
+      select b.account_id from balances b where b.account_id = any (named) group by 1
+      having count(*) > (select count(*) from unnest(locked) l where l = b.account_id)
+    );
     return query
       select 'settle', i.ordinality::integer, 'busy', null, null::bigint, null::bigint, null::bigint, null::timestamptz
       from unnest(settlements) with ordinality i where i.account_id = any (busy)
@@ -45,20 +49,39 @@ begin
       select 'admit', i.ordinality::integer, 'busy', null, null, null, null, null
       from unnest(admissions) with ordinality i where i.account_id = any (busy);
   end if;
-  if array_length(settlements, 1) > 0 then
+  if cardinality(settlements) > ${ONE_BY_ONE_ITEMS_MAX} then
     return query
       select 'settle', s.ordinal, s.outcome, null, s.charged_nano, s.balance_after_nano, null::bigint, null::timestamptz
       from settle_holds(settlements, busy, instant) s;
-  end if;
-  if array_length(admissions, 1) > 0 then
-    -- A hold is never paid with DIEM of an earlier day, whatever day the process believed it to be.
-    foreach account in array coalesce(behind, '{}') loop
-      continue when account = any (busy);
-      perform start_diem_day(account, process_time, gen_random_uuid(), gen_random_uuid());
+  else
+    for index in 1..cardinality(settlements) loop
+      continue when settlements[index].account_id = any (busy);
+      kind := 'settle';
+      ordinal := index;
+      select s.outcome, s.charged_nano, s.balance_after_nano into outcome, charged_nano, usd_nano
+        from settle_one_hold(settlements[index], instant) s;
+      return next;
     end loop;
+  end if;
+  -- A hold is never paid with DIEM of an earlier day, whatever day the process believed it to be.
+  foreach account in array coalesce(behind, '{}') loop
+    continue when cardinality(admissions) = 0 or account = any (busy);
+    perform start_diem_day(account, process_time, gen_random_uuid(), gen_random_uuid());
+  end loop;
+  if cardinality(admissions) > ${ONE_BY_ONE_ITEMS_MAX} then
     return query
       select 'admit', a.ordinal, a.outcome, a.currency, null::bigint, a.usd_nano, a.diem_nano, a.admitted_at
       from admit_holds(admissions, busy, by_process, instant) a;
+  else
+    for index in 1..cardinality(admissions) loop
+      continue when admissions[index].account_id = any (busy);
+      kind := 'admit';
+      ordinal := index;
+      charged_nano := null;
+      select a.outcome, a.currency, a.usd_nano, a.diem_nano, a.admitted_at into outcome, currency, usd_nano, diem_nano, admitted_at
+        from admit_one_hold(admissions[index], by_process, instant) a;
+      return next;
+    end loop;
   end if;
 end
 $$`
