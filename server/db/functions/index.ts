@@ -19,7 +19,6 @@ import { POST_TRANSFER } from './post-transfer.ts'
 import { RECORD_WALLET_STAKE } from './record-wallet-stake.ts'
 import { RELEASE_IDEMPOTENCY_BYTES } from './release-idempotency-bytes.ts'
 import { SETTLE_AND_ADMIT } from './settle-and-admit.ts'
-import { SETTLE_AND_ADMIT_WAITING } from './settle-and-admit-waiting.ts'
 import { SETTLE_HOLDS } from './settle-holds.ts'
 import { SETTLE_ONE_HOLD } from './settle-one-hold.ts'
 import { START_DIEM_DAY } from './start-diem-day.ts'
@@ -34,7 +33,6 @@ export const FUNCTIONS: readonly string[] = [
   SETTLE_ONE_HOLD,
   SETTLE_HOLDS,
   SETTLE_AND_ADMIT,
-  SETTLE_AND_ADMIT_WAITING,
   POST_TRANSFER,
   GRANT_USD,
   DIEM_STAKE_OF,
