@@ -82,10 +82,8 @@ export interface BatchOptions {
   waits: boolean
 }
 
-const BATCH = '($1::text::settlement[], $2::text::admission[], $3::uuid, $4::timestamptz)'
-const SETTLE_AND_ADMIT = `select * from settle_and_admit${BATCH}`
-const SETTLE_AND_ADMIT_WAITING = `select * from settle_and_admit_waiting${BATCH}`
-
+const SETTLE_AND_ADMIT =
+  'select * from settle_and_admit($1::text::settlement[], $2::text::admission[], $3::uuid, $4::timestamptz, $5::boolean)'
 const EXTEND = 'select extend_hold($1::uuid, $2::uuid, $3::bigint, $4::timestamptz) as outcome'
 
 interface BatchRow {
@@ -125,8 +123,8 @@ export class HoldRepository {
       places[kind].push(place)
       texts[kind].push(kind === 'settle' ? settlementText(item) : admissionText(item))
     })
-    const values = [arrayText(texts.settle), arrayText(texts.admit), processId, utcInstant(at)]
-    const rows = (await this.#run(waits ? SETTLE_AND_ADMIT_WAITING : SETTLE_AND_ADMIT, values)) as BatchRow[]
+    const values = [arrayText(texts.settle), arrayText(texts.admit), processId, utcInstant(at), String(waits)]
+    const rows = (await this.#run(SETTLE_AND_ADMIT, values)) as BatchRow[]
     if (rows.length !== items.length)
       throw new Error('the database returned another number of results than it got items')
     const results: MoneyResult[] = []
