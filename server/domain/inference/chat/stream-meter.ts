@@ -86,11 +86,14 @@ export class StreamMeter {
 }
 
 function choicesOf(frame: Buffer): readonly unknown[] {
+  const data = frameData(frame)
+  // Without a first look, thousands of comments would each cost an exception.
+  if (data?.trimStart().startsWith('{') !== true) return []
   try {
-    const chunk: unknown = JSON.parse(frameData(frame) ?? '')
+    const chunk: unknown = JSON.parse(data)
     return isRecord(chunk) && Array.isArray(chunk['choices']) ? chunk['choices'] : []
   } catch {
-    // A comment, or bytes that no client can read either.
+    // Bytes that no client can read either.
     return []
   }
 }
