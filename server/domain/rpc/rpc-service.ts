@@ -37,7 +37,7 @@ export interface RpcServiceDependencies {
   ratePlans: Pick<RatePlans, 'planForRpc'>
   rateLimiter: Pick<RateLimiter, 'admit' | 'giveBack'>
   ledger: Pick<LedgerService, 'balances'>
-  bodies: Pick<BodyReader, 'scanEnvelope'>
+  bodies: Pick<BodyReader, 'scanEnvelope' | 'readAnswer'>
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
   /** For batches. */
@@ -198,7 +198,7 @@ export class RpcService {
 
   async #callBatch(admitted: Admitted): Promise<RpcResponse> {
     const { plan, context, metered } = admitted
-    const { nodes } = this.#deps
+    const { nodes, bodies } = this.#deps
     const network = plan.network.slug
     const write = plan.calls.some(({ method }) => method.write)
     const budget = { bytes: BATCH_ANSWER_BYTES_MAX }
@@ -207,7 +207,7 @@ export class RpcService {
       parallel: write ? 1 : PARALLEL_PARTS_MAX,
       send: (part) =>
         nodes.send({ network, body: part.bytes, write, signal: context.signal }, (answer) =>
-          readPartAnswer(answer, { part, body: plan.body, budget }),
+          readPartAnswer(answer, { part, body: plan.body, budget, bodies }),
         ),
     })
     const answered = firstAnswered(results, context.signal)
