@@ -25,6 +25,7 @@ import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import type { NodeRouter, RoutedAnswer } from './node-router.ts'
 import { type Currency, formatUsd } from '../money.ts'
+import type { RpcBodyReader } from './rpc-body-reader.ts'
 import { costUsdOf, linesByMethod, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
 import { type PricedMethod, priceMethods, quotePlan, type RpcQuote } from './rpc-quote.ts'
 import { relayStream } from './single-answer.ts'
@@ -32,18 +33,12 @@ import type { SingleSender } from './single-sender.ts'
 
 const PARALLEL_PARTS_MAX = 8
 
-/** Reads large bodies where they delay no other request. */
-export interface EnvelopeReader {
-  isLarge: (body: Buffer) => boolean
-  scanEnvelope: (body: Buffer) => Promise<Envelope>
-}
-
 export interface RpcServiceDependencies {
   runs: MeteredRuns
   ratePlans: Pick<RatePlans, 'planForRpc'>
   rateLimiter: Pick<RateLimiter, 'admit' | 'giveBack'>
   ledger: Pick<LedgerService, 'balances'>
-  bodies: EnvelopeReader
+  bodies: RpcBodyReader
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
   /** For batches. */
@@ -183,7 +178,7 @@ export class RpcService {
   }
 
   async #callBatch({ plan, run, context }: Admitted): Promise<RpcResponse> {
-    const { nodes } = this.#deps
+    const { bodies, nodes } = this.#deps
     const network = plan.network.slug
     const write = plan.calls.some(({ method }) => method.write)
     const budget = { bytes: BATCH_ANSWER_BYTES_MAX }
@@ -192,7 +187,7 @@ export class RpcService {
       parallel: write ? 1 : PARALLEL_PARTS_MAX,
       send: (part) =>
         nodes.send({ network, body: part.bytes, write, signal: context.signal }, (answer) =>
-          readPartAnswer(answer, { part, body: plan.body, budget }),
+          readPartAnswer(answer, { part, body: plan.body, budget, bodies }),
         ),
     })
     const { nodeId } = firstAnswered(results, context.signal)

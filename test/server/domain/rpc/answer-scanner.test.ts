@@ -97,3 +97,8 @@ test('reads the items of a batch answer with their raw ids', () => {
 test('reads a trace that nests a hundred thousand levels deep', () => {
   expect(strictKind(`{"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toBe('result')
 })
+
+test('an array of far more answers than any batch has is no answer', () => {
+  const itemsOf = (count: number) => readAnswer(Buffer.from(`[${'0,'.repeat(count - 1)}0]`))
+  expect([itemsOf(1_000)?.shape, itemsOf(1_001)]).toEqual(['batch', undefined])
+})

@@ -16,8 +16,11 @@ export class OpenAiPassage implements ChatPassage {
 
 /** The choices of one frame; none in a comment, or in bytes that no client can read either. */
 export function choicesOf(frame: Buffer): readonly unknown[] {
+  const data = frameData(frame)
+  // Without a first look, thousands of comments would each cost an exception.
+  if (data?.trimStart().startsWith('{') !== true) return []
   try {
-    const chunk: unknown = JSON.parse(frameData(frame) ?? '')
+    const chunk: unknown = JSON.parse(data)
     return isRecord(chunk) && Array.isArray(chunk['choices']) ? chunk['choices'] : []
   } catch {
     return []
