@@ -182,7 +182,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     return { done: false, value: errorFrames(reason) }
   }
 
-  /** The key was revoked or has expired: its owner pays for what was delivered. */
+  /** The key or its account has ended: the owner pays for what was delivered. */
   async #endForKey(): Promise<IteratorResult<Buffer, undefined>> {
     const { key, log } = this.#parts
     try {
