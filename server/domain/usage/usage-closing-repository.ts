@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
-import { ledgerNow } from './ledger-now.ts'
+import { ledgerNow } from './ledger-now-repository.ts'
 
 /** Sums of closed days, made from the roll-ups that settlements write. */
 export class UsageClosingRepository {

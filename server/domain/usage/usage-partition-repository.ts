@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { isLockTimeout } from '../database-failure.ts'
-import { ledgerNow } from './ledger-now.ts'
+import { ledgerNow } from './ledger-now-repository.ts'
 
 /** A partitioned table of usage: what its partitions are called, and by which column they are split. */
 export type UsagePartitions = 'usage_events' | 'usage_hourly' | 'usage_hourly_totals'
