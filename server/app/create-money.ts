@@ -49,7 +49,7 @@ export function createMoney(parts: MoneyParts) {
   const sweeper = new HoldSweeper({
     holds,
     settle: (item) => metering.settleItem(item),
-    releaseUnsettled: () => metering.releaseUnsettled(),
+    isUnderWay: (requestId) => metering.isUnderWay(requestId),
     expireRest: (hold, restNano) => diemAllowance.expireRest(hold, restNano),
     released: (accountId) => balanceFeed.changed(accountId),
     processId,

@@ -23,6 +23,10 @@ export interface FakeMetering extends Metering {
   releaseFailure: Error | undefined
   /** While set, no hold grows, and this is why. */
   extendOutcome: Exclude<ExtendOutcome, 'extended'> | undefined
+  /** While set, every extension fails with it. */
+  extendFailure: Error | undefined
+  /** Extensions that were asked for. */
+  extensions: number
   /** While set, settlements wait for it before they are durable. */
   settleGate: Promise<void> | undefined
 }
@@ -36,6 +40,8 @@ export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMeterin
     settleFailure: undefined,
     releaseFailure: undefined,
     extendOutcome: undefined,
+    extendFailure: undefined,
+    extensions: 0,
     async open(admission) {
       if (admission.holdNanoUsd > metering.balanceNanoUsd) {
         throw new DomainError('insufficient_balance', 'Insufficient USD or Diem balance')
@@ -88,6 +94,8 @@ class FakeRequest implements MeteredRequest {
   }
 
   async extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
+    this.#metering.extensions++
+    if (this.#metering.extendFailure !== undefined) throw this.#metering.extendFailure
     if (this.#metering.extendOutcome !== undefined) return this.#metering.extendOutcome
     if (this.#record.end !== null || byNanoUsd > this.#metering.balanceNanoUsd) return 'insufficient'
     this.#metering.balanceNanoUsd -= byNanoUsd

@@ -144,7 +144,7 @@ class HaltingRecords extends IdempotencyRepository {
     throw new Error('the database is away')
   }
 
-  override async insert(...args: Parameters<IdempotencyRepository['insert']>): Promise<boolean> {
+  override async insert(...args: Parameters<IdempotencyRepository['insert']>): Promise<Date | undefined> {
     const inserted = await super.insert(...args)
     this.#failOnce('insert')
     await this.#pass('claimed')

@@ -165,14 +165,17 @@ export class ApiKeyRepository {
     return row !== undefined
   }
 
-  /** Which of these keys, and of these wallets' accounts, are revoked, expired at `at` or suspended, as the events that would say so. */
+  /**
+   * Which of these keys, and of these wallets' accounts, are revoked, expired or suspended, as the events that would say
+   * so. The database's clock decides; `at`, the process's own time, is what only test databases trust.
+   */
   async listEnded(watched: readonly { accountId: string; keyId: string | null }[], at: Date): Promise<KeyEvent[]> {
     const items = JSON.stringify(watched.map(({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId })))
     const { rows } = await sql<KeyEvent>`
       with watched as (select distinct * from json_to_recordset(${items}::json) as w (account_id uuid, key_id uuid))
       select case when k.revoked_at is null then 'key-changed' else 'key-revoked' end as kind, k.key_id as id
       from watched w join api_keys k using (account_id, key_id) join accounts a using (account_id)
-      where k.revoked_at is not null or k.expires_at <= ${at} or a.suspended_at is not null
+      where k.revoked_at is not null or k.expires_at <= ledger_instant(${at}::timestamptz) or a.suspended_at is not null
       union all
       select 'account-changed', a.account_id from watched w join accounts a using (account_id)
       where w.key_id is null and a.suspended_at is not null`.execute(this.#db)

@@ -11,10 +11,8 @@ const DURATION_MS_MAX = 2 ** 31 - 1
 
 export interface HeldRequestPorts {
   settle: (item: SettleItem) => Promise<SettleResult>
-  /** The settlement failed for good: its hold is to be released as soon as the database answers again. */
-  unsettled: (release: SettleItem) => void
-  /** The settlement is durable or has failed for good; told exactly once. */
-  ended: () => void
+  /** The settlement is durable or has failed for good, and its hold, if one is left, is to be released; told exactly once. */
+  ended: (hold: Hold) => void
   /** Grows the hold to this amount. */
   extend: (hold: Hold, toNano: bigint) => Promise<ExtendOutcome>
   settled: (hold: Hold) => void
@@ -95,7 +93,7 @@ export class HeldRequest implements MeteredRequest {
       this.#ports.returnWindows(this.grant, used)
       return await this.#finish(item)
     } finally {
-      this.#ports.ended()
+      this.#ports.ended(this.hold)
     }
   }
 
@@ -122,7 +120,6 @@ export class HeldRequest implements MeteredRequest {
 
   #write(item: SettleItem): Promise<SettleResult> {
     return this.#ports.settle(item).catch((cause: unknown) => {
-      this.#ports.unsettled({ ...item, charge_nano: '0', sku: null })
       throw new DomainError(
         'unavailable',
         'The charge of this request could not be written, so it was not completed; send it again',

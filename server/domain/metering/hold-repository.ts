@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { RunStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema.ts'
 import { utcInstant } from '../clock.ts'
@@ -97,8 +97,8 @@ interface BatchRow {
   admitted_at: Date | null
 }
 
-/** A hold whose process is gone. */
-export interface AbandonedHold {
+/** A hold as the database has it, with what would release it. */
+export interface OpenHold {
   release: SettleItem
   amountNano: bigint
   admittedAt: Date
@@ -180,7 +180,19 @@ export class HoldRepository {
   }
 
   /** Open holds whose process has not renewed its lease for `staleSeconds`, oldest first. */
-  async listAbandoned(staleSeconds: number, limit: number): Promise<AbandonedHold[]> {
+  listAbandoned(staleSeconds: number, limit: number): Promise<OpenHold[]> {
+    return this.#listHolds(sql`not exists (
+      select 1 from processes p
+      where p.process_id = h.process_id and p.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
+    ) order by h.admitted_at limit ${limit}`)
+  }
+
+  /** All open holds of one process. */
+  listOfProcess(processId: string): Promise<OpenHold[]> {
+    return this.#listHolds(sql`h.process_id = ${processId}::uuid`)
+  }
+
+  async #listHolds(condition: RawBuilder<unknown>): Promise<OpenHold[]> {
     const { rows } = await sql<{
       account_id: string
       request_id: string
@@ -190,11 +202,7 @@ export class HoldRepository {
       admitted_at: Date
     }>`
       select h.account_id, h.request_id, h.currency, h.day, h.amount_nano, h.admitted_at from holds h
-      where not exists (
-        select 1 from processes p
-        where p.process_id = h.process_id and p.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
-      )
-      order by h.admitted_at limit ${limit}`.execute(this.#db)
+      where ${condition}`.execute(this.#db)
     return rows.map(({ amount_nano: amountNano, admitted_at: admittedAt, ...row }) => ({
       release: { ...row, charge_nano: '0', transfer_id: row.request_id, sku: null },
       amountNano,

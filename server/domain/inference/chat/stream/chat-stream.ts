@@ -192,7 +192,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     return this.#encoded([{ kind: 'failed', error: reason }])
   }
 
-  /** The key was revoked or has expired: its owner pays for what was delivered. */
+  /** The key or its account has ended: the owner pays for what was delivered. */
   async #endForKey(): Promise<IteratorResult<Buffer, undefined>> {
     const { key, log } = this.#parts
     try {

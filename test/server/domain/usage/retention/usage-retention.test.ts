@@ -126,3 +126,21 @@ test.runIf(hasEngine('postgres'))(
     expect(await placesOf('usage_events')).toEqual(['usage_events_20260202'])
   },
 )
+
+test('a process whose clock is a year ahead drops no usage and closes no day that is not over', async () => {
+  await using database = await createTestDatabase()
+  const right = setUp(database, new Date().toISOString())
+  await right.retention.prepare()
+  const caller = await right.money.addCaller({ usdNano: 1_000n })
+  await (await right.money.open(caller, 10n)).settle(usageOf(10n))
+  const places = await right.placesOf('usage_events')
+  expect(places).toHaveLength(1)
+  await sql`create or replace function ledger_instant(process_time timestamptz) returns timestamptz
+    language sql stable as 'select now()'`.execute(database.db)
+  const ahead = setUp(database, new Date(Date.now() + 365 * 86_400_000).toISOString())
+  await ahead.retention.maintain()
+  await ahead.closing.closeDays()
+  expect(await right.placesOf('usage_events')).toEqual(places)
+  const { rows } = await sql`select 1 from usage_closings where closed_until > current_date`.execute(database.db)
+  expect(rows).toEqual([])
+})
