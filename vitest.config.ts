@@ -5,7 +5,7 @@ import { IS_SOAK } from './test/support/soak.ts'
 
 const ALL_TESTS = 'test/**/*.test.ts'
 /** Says that a test is longer in the soak, which runs no others. */
-const SOAKS = /\b(repeats|IS_SOAK|EITHER_ENGINE)\b/
+const SOAKS = /\brepeats\(\d|\bIS_SOAK\b|\bEITHER_ENGINE\b/
 
 export default defineConfig({
   // Project sources and Node-loaded packages must share one copy of graphql, or its realm check refuses the schema.
@@ -13,6 +13,7 @@ export default defineConfig({
   test: {
     include: IS_SOAK ? globSync(ALL_TESTS).filter((path) => SOAKS.test(readFileSync(path, 'utf8'))) : [ALL_TESTS],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/reset-worker.ts'],
     // One more than the smallest machine has cores, since tests of outages wait.
     maxWorkers: 3,
     // Files of one worker share the modules that they import: whatever a test changes for the process it changes back.
