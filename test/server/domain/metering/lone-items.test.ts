@@ -96,14 +96,25 @@ function itemsOf(batch: Batch, { accountId, keyIds, admitted }: World, now: Date
     const request_id = requestIdOf(one.request)
     const common = { account_id: accountId, request_id, currency, day, transfer_id: request_id }
     if (one.isRelease) return { kind: 'settle', item: { ...common, charge_nano: '0', sku: null } }
-    const usage = { model_name: 'Model', model_type: 'LLM', unit_type: 'tokens', outcome: 'completed', estimated: false }
+    const usage = {
+      model_name: 'Model',
+      model_type: 'LLM',
+      unit_type: 'tokens',
+      outcome: 'completed',
+      estimated: false,
+    }
     const run = { sku: 'model', lines: one.lines, upstream_id: null, retries: 0, duration_ms: 1 }
     return { kind: 'settle', item: { ...common, ...usage, ...run, charge_nano: String(one.charge) } }
   })
   const admissions = batch.admissions.map((one): MoneyItem => {
     const admitted_at = one.isLate && admitted.has(one.request) ? utcInstant(now) : null
     const key_id = keyIds[one.key] ?? null
-    const item = { account_id: accountId, request_id: requestIdOf(one.request), key_id, amount_nano: String(one.amount) }
+    const item = {
+      account_id: accountId,
+      request_id: requestIdOf(one.request),
+      key_id,
+      amount_nano: String(one.amount),
+    }
     return { kind: 'admit', item: { ...item, admitted_at } }
   })
   return [...settlements, ...admissions]
@@ -133,6 +144,8 @@ async function readRows(database: TestDatabase, { accountId, keyIds }: World): P
       from ${sql.table(table)} t where t.account_id = ${accountId}::uuid`.execute(database.db)
     texts.push(...rows.map(({ row }) => `${table} ${row}`))
   }
-  const named = texts.map((text) => keyIds.reduce((all, keyId, index) => all.replaceAll(keyId ?? 'no key', `key ${index}`), text))
+  const named = texts.map((text) =>
+    keyIds.reduce((all, keyId, index) => all.replaceAll(keyId ?? 'no key', `key ${index}`), text),
+  )
   return named.toSorted()
 }
