@@ -1,4 +1,4 @@
-import type { AnswerJournal } from '../server/domain/idempotency/answer-journal.ts'
+import type { AnswerJournal } from '../server/domain/metering/answer-journal.ts'
 import type { Replay } from '../server/domain/idempotency/idempotency-service.ts'
 import type { AnswerToKeep, IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
 import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'

@@ -6,7 +6,6 @@ import RelayPlugin, { decodeGlobalID } from '@pothos/plugin-relay'
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth'
 import ValidationPlugin from '@pothos/plugin-validation'
 import { getNamedType, isLeafType } from 'graphql'
-import { z } from 'zod'
 import { DomainError } from '../server/domain/errors.ts'
 import { invalidRequest } from '../server/domain/validation/parse-input.ts'
 import { CREDENTIAL_MISSING, type GraphQLContext } from './context.ts'
@@ -76,7 +75,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
   errors: { directResult: true },
   validation: {
-    validationError: ({ issues }, args) => invalidRequest(new z.ZodError(issues.map(toZodIssue)), args),
+    validationError: ({ issues }, args) => invalidRequest(issues, args),
   },
   complexity: {
     // The limit itself is applied before execution, where it can refuse the whole operation at once.
@@ -93,13 +92,6 @@ function toTypeAndId(globalId: string) {
     const message = `Invalid global ID: ${globalId.slice(0, 64)}. Send the \`id\` of an object, not its \`apiKeyId\`, \`accountId\` or \`requestId\``
     throw new PothosValidationError(message)
   }
-}
-
-type StandardIssue = { message: string; path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined }
-
-function toZodIssue({ message, path = [] }: StandardIssue): z.core.$ZodIssue {
-  const keys = path.map((part) => (typeof part === 'object' ? part.key : part))
-  return { code: 'custom', message, path: keys, input: undefined }
 }
 
 builder.queryType({ description: 'Everything that can be read.' })

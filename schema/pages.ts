@@ -1,4 +1,5 @@
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, type Page, PageRequest } from '../server/domain/page.ts'
+import { described } from '../server/domain/validation/described.ts'
 import { builder } from './builder.ts'
 
 /** The arguments of every connection: lists are read forwards only, newest first. */
@@ -7,11 +8,11 @@ export const pageArgs = builder.args((t) => ({
     required: true,
     defaultValue: PAGE_SIZE_DEFAULT,
     description: `How many items at most: 1 to ${PAGE_SIZE_MAX}.`,
-    validate: PageRequest.shape.first,
+    validate: described(PageRequest.shape.first),
   }),
   after: t.string({
     description: 'An `endCursor` of the same list: the page begins behind that item.',
-    validate: PageRequest.shape.after,
+    validate: described(PageRequest.shape.after),
   }),
 }))
 

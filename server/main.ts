@@ -9,10 +9,12 @@ const { createFirstAccount } = await import('./app/first-start.ts')
 const { describeStartFailure } = await import('./app/start-failure.ts')
 const { loadConfig } = await import('./config/config.ts')
 const { stopOnSignals } = await import('./app/stop-on-signals.ts')
+const { logUnhandledRejections } = await import('./app/unhandled-rejections.ts')
 
 try {
   const config = await loadConfig()
   const app = await createApp(config)
+  logUnhandledRejections(app.services.log)
   console.log(`Sluice listens on ${app.url}`)
   if (config.database.kind === 'embedded') {
     const adminKey = await createFirstAccount(app.services)

@@ -1,4 +1,4 @@
-import { createClient } from '@redis/client'
+import { createClient } from 'redis'
 import { ENVIRONMENT } from './environment.ts'
 
 export const REDIS_URL = ENVIRONMENT.redisUrl

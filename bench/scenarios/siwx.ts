@@ -1,8 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
+import { base58 } from '@scure/base'
 import { verifyMessage } from 'ethers'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { systemClock } from '../../server/domain/clock.ts'
-import { encodeBase58 } from '../../server/domain/wallets/base58.ts'
 import { formatSignInMessage } from '../../server/domain/wallets/sign-in/sign-in-message.ts'
 import { SignInService } from '../../server/domain/wallets/sign-in/sign-in-service.ts'
 import { createMemoryClaims } from '../../test/support/memory-claims.ts'
@@ -143,7 +143,7 @@ async function signByEvm(origin: string, path?: string): Promise<Signed> {
 
 function signBySolana(): Signed {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-  const address = encodeBase58(rawKeyOf(publicKey))
+  const address = base58.encode(rawKeyOf(publicKey))
   const fields = fieldsOf(address, ORIGIN)
   const text = Buffer.from(formatSignInMessage({ ...fields, chain: 'solana', chainId: SOLANA }))
   const signature = sign(null, text, privateKey)
@@ -151,7 +151,7 @@ function signBySolana(): Signed {
     ...fields,
     chainId: `solana:${SOLANA}`,
     type: 'ed25519',
-    signature: encodeBase58(signature),
+    signature: base58.encode(signature),
   })
   return { header, bareCheck: () => verify(null, text, publicKey, signature) }
 }

@@ -1,4 +1,5 @@
 import type { SettledRequests } from '../../server/domain/requests/request-record.ts'
+import { described } from '../../server/domain/validation/described.ts'
 import { builder } from '../builder.ts'
 import { requireCaller } from '../context.ts'
 import { PageRequest } from '../../server/domain/page.ts'
@@ -36,7 +37,7 @@ builder.subscriptionField('usageRecorded', (t) =>
       after: t.arg.string({
         description:
           'A `cursor` of this subscription: what ended since then comes first. Absent: only what ends from now on.',
-        validate: PageRequest.shape.after,
+        validate: described(PageRequest.shape.after),
       }),
     },
     subscribe: (_root, { after }, context) =>

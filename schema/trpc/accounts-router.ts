@@ -1,3 +1,4 @@
+import { described } from '../../server/domain/validation/described.ts'
 import {
   AccountIdInput,
   AccountPageInput,
@@ -15,35 +16,37 @@ import { toRequestRecord, toTransferRecord } from './account-history-records.ts'
 import { operatorProcedure, router } from './trpc.ts'
 
 export const accountsRouter = router({
-  create: operatorProcedure.input(CreateAccountInput).mutation(async ({ ctx, input }) => {
+  create: operatorProcedure.input(described(CreateAccountInput)).mutation(async ({ ctx, input }) => {
     const { account, adminKey } = await ctx.services.accounts.create(input)
     return { account: toAccountRecord(account), adminKey }
   }),
 
-  list: operatorProcedure.input(ListAccountsInput.prefault({})).query(async ({ ctx, input }) => {
+  list: operatorProcedure.input(described(ListAccountsInput.prefault({}))).query(async ({ ctx, input }) => {
     const { items, endCursor, hasNextPage } = await ctx.services.accounts.list(input)
     return { accounts: items.map(toAccountRecord), endCursor, hasNextPage }
   }),
 
   get: operatorProcedure
-    .input(AccountIdInput)
+    .input(described(AccountIdInput))
     .query(async ({ ctx, input }) => toAccountRecord(await ctx.services.accounts.get(input.accountId))),
 
   /** Transfers of both currencies, newest first. */
-  ledger: operatorProcedure.input(AccountPageInput).query(async ({ ctx, input: { accountId, ...page } }) => {
+  ledger: operatorProcedure.input(described(AccountPageInput)).query(async ({ ctx, input: { accountId, ...page } }) => {
     const account = await ctx.services.accounts.get(accountId)
     const { items, endCursor, hasNextPage } = await ctx.services.ledger.listTransfers(account.id, page)
     return { transfers: items.map(toTransferRecord), endCursor, hasNextPage }
   }),
 
   /** Requests that have ended, newest first. */
-  requests: operatorProcedure.input(AccountPageInput).query(async ({ ctx, input: { accountId, ...page } }) => {
-    const account = await ctx.services.accounts.get(accountId)
-    const { items, endCursor, hasNextPage } = await ctx.services.requests.list(account.id, page)
-    return { requests: items.map(toRequestRecord), endCursor, hasNextPage }
-  }),
+  requests: operatorProcedure
+    .input(described(AccountPageInput))
+    .query(async ({ ctx, input: { accountId, ...page } }) => {
+      const account = await ctx.services.accounts.get(accountId)
+      const { items, endCursor, hasNextPage } = await ctx.services.requests.list(account.id, page)
+      return { requests: items.map(toRequestRecord), endCursor, hasNextPage }
+    }),
 
-  grant: operatorProcedure.input(GrantAccountInput).mutation(async ({ ctx, input }) => {
+  grant: operatorProcedure.input(described(GrantAccountInput)).mutation(async ({ ctx, input }) => {
     const transfer = await ctx.services.accounts.grant(input)
     return {
       transferId: transfer.id,
@@ -53,29 +56,29 @@ export const accountsRouter = router({
   }),
 
   rename: operatorProcedure
-    .input(RenameAccountInput)
+    .input(described(RenameAccountInput))
     .mutation(async ({ ctx, input }) =>
       toAccountRecord(await ctx.services.accounts.rename(input.accountId, input.name)),
     ),
 
   suspend: operatorProcedure
-    .input(SuspendAccountInput)
+    .input(described(SuspendAccountInput))
     .mutation(async ({ ctx, input }) =>
       toAccountRecord(await ctx.services.accounts.suspend(input.accountId, input.reason)),
     ),
 
   resume: operatorProcedure
-    .input(SuspendAccountInput)
+    .input(described(SuspendAccountInput))
     .mutation(async ({ ctx, input }) => toAccountRecord(await ctx.services.accounts.resume(input.accountId))),
 
   setTier: operatorProcedure
-    .input(SetTierInput)
+    .input(described(SetTierInput))
     .mutation(async ({ ctx, input }) =>
       toAccountRecord(await ctx.services.accounts.setTier(input.accountId, input.tier)),
     ),
 
   setStake: operatorProcedure
-    .input(SetStakeInput)
+    .input(described(SetStakeInput))
     .mutation(async ({ ctx, input }) =>
       toAccountRecord(await ctx.services.accounts.setStake(input.accountId, input.stakeDiemNano)),
     ),

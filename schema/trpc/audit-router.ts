@@ -1,10 +1,11 @@
 import { ListActionsInput } from '../../server/domain/audit/inputs.ts'
 import type { OperatorAction } from '../../server/domain/audit/operator-action.ts'
 import { operatorProcedure, router } from './trpc.ts'
+import { described } from '../../server/domain/validation/described.ts'
 
 export const auditRouter = router({
   /** What operators did, newest first. */
-  list: operatorProcedure.input(ListActionsInput.prefault({})).query(async ({ ctx, input }) => {
+  list: operatorProcedure.input(described(ListActionsInput.prefault({}))).query(async ({ ctx, input }) => {
     const { items, endCursor, hasNextPage } = await ctx.services.audit.list(input)
     return { actions: items.map(toActionRecord), endCursor, hasNextPage }
   }),

@@ -1,3 +1,4 @@
+import { described } from '../../server/domain/validation/described.ts'
 import type { ModelInForce } from '../../server/domain/catalogue/model-timeline.ts'
 import {
   CHANGEABLE_FIELDS,
@@ -20,10 +21,10 @@ export const catalogueRouter = router({
   list: operatorProcedure.query(({ ctx }) => ctx.services.catalogueChanges.list().map(toModelRecord)),
 
   get: operatorProcedure
-    .input(ModelIdInput)
+    .input(described(ModelIdInput))
     .query(({ ctx, input }) => toModelRecord(ctx.services.catalogueChanges.get(input.modelId))),
 
-  setPrice: operatorProcedure.input(SetPriceInput).mutation(async ({ ctx, input }) =>
+  setPrice: operatorProcedure.input(described(SetPriceInput)).mutation(async ({ ctx, input }) =>
     toChangeRecord(
       await ctx.services.catalogueChanges.changePrices({
         ...input,
@@ -34,24 +35,24 @@ export const catalogueRouter = router({
   ),
 
   setAvailability: operatorProcedure
-    .input(SetAvailabilityInput)
+    .input(described(SetAvailabilityInput))
     .mutation(({ ctx, input: { offline, ...change } }) => makeChange(ctx, change, { offline })),
 
   setTier: operatorProcedure
-    .input(SetModelTierInput)
+    .input(described(SetModelTierInput))
     .mutation(({ ctx, input: { tier, ...change } }) => makeChange(ctx, change, { tier })),
 
   setDeprecation: operatorProcedure
-    .input(SetDeprecationInput)
+    .input(described(SetDeprecationInput))
     .mutation(({ ctx, input: { deprecation, ...change } }) => makeChange(ctx, change, { deprecation })),
 
   withdraw: operatorProcedure
-    .input(WithdrawChangeInput)
+    .input(described(WithdrawChangeInput))
     .mutation(async ({ ctx, input }) =>
       toChangeRecord(await ctx.services.catalogueChanges.withdraw(input, ctx.operator)),
     ),
 
-  history: operatorProcedure.input(ListChangesInput.prefault({})).query(async ({ ctx, input }) => {
+  history: operatorProcedure.input(described(ListChangesInput.prefault({}))).query(async ({ ctx, input }) => {
     const { items, endCursor, hasNextPage } = await ctx.services.catalogueChanges.history(input)
     return { changes: items.map(toChangeRecord), endCursor, hasNextPage }
   }),

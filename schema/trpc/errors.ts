@@ -1,6 +1,5 @@
-import type { TRPCError } from '@trpc/server'
+import { StandardSchemaV1Error, type TRPCError } from '@trpc/server'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
-import { z } from 'zod'
 import { DomainError, type DomainErrorCode, type ValidationTree } from '../../server/domain/errors.ts'
 import { invalidRequest } from '../../server/domain/validation/parse-input.ts'
 
@@ -66,7 +65,13 @@ export interface OperatorErrorFacts {
 /** What a caller may read of an error; of an unknown one that is a fixed sentence. `input` is what the call was sent. */
 export function toErrorFacts(error: TRPCError, input: unknown): OperatorErrorFacts {
   if (error.code === 'INTERNAL_SERVER_ERROR') return { message: INTERNAL_MESSAGE, domainCode: null, details: null }
-  const cause = error.cause instanceof z.ZodError ? invalidRequest(error.cause, input) : error.cause
+  const cause = toDomainCause(error.cause, input)
   if (!(cause instanceof DomainError)) return { message: error.message, domainCode: null, details: null }
   return { message: cause.message, domainCode: cause.code, details: cause.details ?? null }
+}
+
+/** An input that its schema rejected, as the domain's own error. */
+function toDomainCause(cause: unknown, input: unknown): unknown {
+  if (!(cause instanceof StandardSchemaV1Error)) return cause
+  return invalidRequest(cause.issues, input)
 }

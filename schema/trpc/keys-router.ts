@@ -5,9 +5,10 @@ import { CreateAccountKeyInput, RevokeAccountKeyInput } from '../../server/domai
 import type { SpendNano } from '../../server/domain/api-keys/key-spend.ts'
 import { formatUsd } from '../../server/domain/money.ts'
 import { operatorProcedure, router } from './trpc.ts'
+import { described } from '../../server/domain/validation/described.ts'
 
 export const keysRouter = router({
-  create: operatorProcedure.input(CreateAccountKeyInput).mutation(async ({ ctx, input }) => {
+  create: operatorProcedure.input(described(CreateAccountKeyInput)).mutation(async ({ ctx, input }) => {
     const { accountId, limits, ...settings } = input
     const { key, secret } = await ctx.services.apiKeys.createForAccount(accountId, {
       ...settings,
@@ -16,13 +17,13 @@ export const keysRouter = router({
     return { key: toKeyRecord(key), apiKey: secret }
   }),
 
-  list: operatorProcedure.input(AccountIdInput).query(async ({ ctx, input }) => {
+  list: operatorProcedure.input(described(AccountIdInput)).query(async ({ ctx, input }) => {
     const account = await ctx.services.accounts.get(input.accountId)
     const keys = await ctx.services.apiKeys.list(account.id)
     return keys.map(toListedKeyRecord)
   }),
 
-  revoke: operatorProcedure.input(RevokeAccountKeyInput).mutation(async ({ ctx, input }) => {
+  revoke: operatorProcedure.input(described(RevokeAccountKeyInput)).mutation(async ({ ctx, input }) => {
     await ctx.services.apiKeys.revoke(input.accountId, input.keyId)
     return { keyId: input.keyId }
   }),

@@ -1,3 +1,4 @@
+import { described } from '../../server/domain/validation/described.ts'
 import {
   AccountLimitsInput,
   ClearLimitsInput,
@@ -10,18 +11,20 @@ import { operatorProcedure, router } from './trpc.ts'
 export const limitsRouter = router({
   /** The numbers in force for an account, and those that an operator set for it and for its keys. */
   get: operatorProcedure
-    .input(AccountLimitsInput)
+    .input(described(AccountLimitsInput))
     .query(({ ctx, input }) => ctx.services.limitOverrides.get(input.accountId)),
 
   /** Replaces what was set for an account or, with `keyId`, for one of its keys. */
-  set: operatorProcedure.input(SetLimitsInput).mutation(({ ctx, input }) => ctx.services.limitOverrides.set(input)),
+  set: operatorProcedure
+    .input(described(SetLimitsInput))
+    .mutation(({ ctx, input }) => ctx.services.limitOverrides.set(input)),
 
   clear: operatorProcedure
-    .input(ClearLimitsInput)
+    .input(described(ClearLimitsInput))
     .mutation(({ ctx, input }) => ctx.services.limitOverrides.clear(input)),
 
   /** Refused requests of one account or of all, newest first. */
-  refusals: operatorProcedure.input(ListRefusalsInput.prefault({})).query(async ({ ctx, input }) => {
+  refusals: operatorProcedure.input(described(ListRefusalsInput.prefault({}))).query(async ({ ctx, input }) => {
     const { accountId, ...page } = input
     const { items, endCursor, hasNextPage } = await ctx.services.refusals.listPage(accountId ?? null, page)
     return { refusals: items.map(toRefusalRecord), endCursor, hasNextPage }

@@ -3,6 +3,7 @@ import { CorrectPaymentInput, ListPaymentsInput, ReconcilePaymentsInput } from '
 import type { Payment } from '../../server/domain/payments/payment.ts'
 import { NANO_USD_PER_ATOMIC } from '../../server/domain/payments/payment-options.ts'
 import { operatorProcedure, router } from './trpc.ts'
+import { described } from '../../server/domain/validation/described.ts'
 
 export const paymentsRouter = router({
   /** What keeps each chain's payments from working, and how many payments are in each state. */
@@ -24,11 +25,11 @@ export const paymentsRouter = router({
 
   /** Looks now at every payment that may still be paid, and finishes what can be finished. */
   reconcile: operatorProcedure
-    .input(ReconcilePaymentsInput)
+    .input(described(ReconcilePaymentsInput))
     .mutation(({ ctx }) => ctx.services.paymentOperations.reconcile()),
 
   /** Takes back the credit of a payment whose transfer disappeared from the chain; a repeat changes nothing. */
-  correct: operatorProcedure.input(CorrectPaymentInput).mutation(async ({ ctx, input }) => {
+  correct: operatorProcedure.input(described(CorrectPaymentInput)).mutation(async ({ ctx, input }) => {
     const correction = await ctx.services.paymentOperations.correct(input)
     return {
       paymentId: correction.payment.id,
@@ -39,7 +40,7 @@ export const paymentsRouter = router({
     }
   }),
 
-  list: operatorProcedure.input(ListPaymentsInput.prefault({})).query(async ({ ctx, input }) => {
+  list: operatorProcedure.input(described(ListPaymentsInput.prefault({}))).query(async ({ ctx, input }) => {
     const { items, endCursor, hasNextPage } = await ctx.services.paymentOperations.list(input)
     return { payments: items.map(toPaymentRecord), endCursor, hasNextPage }
   }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { UpstreamSummary } from '../../server/domain/upstream-record.ts'
 import { operatorProcedure, router } from './trpc.ts'
+import { described } from '../../server/domain/validation/described.ts'
 
 const DoctorInput = z
   .strictObject({ publicNodes: z.boolean().default(false).describe('Also ask the nodes that nobody configured') })
@@ -18,7 +19,7 @@ export const platformRouter = router({
 
   /** The same part by part, each a few seconds long: a call continues at the cursor that the call before returned. */
   verifyPart: operatorProcedure
-    .input(VerifyPartInput)
+    .input(described(VerifyPartInput))
     .query(({ ctx, input }) => ctx.services.ledger.verifyPart(input.cursor)),
 
   /** How the answering process and what it stands on do, at a glance. */
@@ -33,7 +34,9 @@ export const platformRouter = router({
   }),
 
   /** Checks the database, the shared store and what was left behind, and asks every node which chain it serves. */
-  doctor: operatorProcedure.input(DoctorInput).query(({ ctx, input }) => ctx.services.platform.diagnose(input)),
+  doctor: operatorProcedure
+    .input(described(DoctorInput))
+    .query(({ ctx, input }) => ctx.services.platform.diagnose(input)),
 })
 
 function withInstants<Health extends UpstreamSummary>(health: Health) {

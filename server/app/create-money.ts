@@ -8,6 +8,7 @@ import { Verifier } from '../domain/verify/verifier.ts'
 import { VERIFY_SCANS } from '../domain/verify/verify-scans.ts'
 import { HoldRepository } from '../domain/metering/hold-repository.ts'
 import { HoldSweeper } from '../domain/metering/hold-sweeper.ts'
+import { MeteredRuns } from '../domain/metering/metered-runs.ts'
 import { MeteringService, type Patience } from '../domain/metering/metering-service.ts'
 import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -48,7 +49,7 @@ export function createMoney(parts: MoneyParts) {
   const sweeper = new HoldSweeper({
     holds,
     settle: (item) => metering.settleItem(item),
-    releaseUnsettled: () => metering.releaseUnsettled(),
+    isUnderWay: (requestId) => metering.isUnderWay(requestId),
     expireRest: (hold, restNano) => diemAllowance.expireRest(hold, restNano),
     released: (accountId) => balanceFeed.changed(accountId),
     processId,
@@ -63,5 +64,17 @@ export function createMoney(parts: MoneyParts) {
     clock,
     ids,
   })
-  return { metering, sweeper, ledger, ledgerRepository, diemAllowance, accountChanges, balanceFeed, processId, holds }
+  const runs = new MeteredRuns({ metering, clock, log })
+  return {
+    metering,
+    runs,
+    sweeper,
+    ledger,
+    ledgerRepository,
+    diemAllowance,
+    accountChanges,
+    balanceFeed,
+    processId,
+    holds,
+  }
 }

@@ -3,7 +3,7 @@ import type { BodyReader } from '../domain/bodies/body-reader.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { LedgerService } from '../domain/ledger/ledger-service.ts'
 import type { Log } from '../domain/log.ts'
-import type { Metering } from '../domain/metering/metered-request.ts'
+import type { MeteredRuns } from '../domain/metering/metered-runs.ts'
 import type { RateLimiter } from '../domain/rate-limits/rate-plan.ts'
 import type { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { MethodTable } from '../domain/rpc/method-table.ts'
@@ -22,7 +22,7 @@ import { createRpcNodes } from '../upstream/rpc/rpc-node-client.ts'
 export interface RpcParts {
   clock: Clock
   log: Log
-  metering: Metering
+  runs: MeteredRuns
   ratePlans: RatePlans
   rateLimits: RateLimiter
   ledger: LedgerService
@@ -31,14 +31,14 @@ export interface RpcParts {
 
 /** The proxy over the configured nodes, with public ones for the networks that have none. A network without node is not served. */
 export function createRpcService(config: Config, parts: RpcParts) {
-  const { clock, log, metering, ratePlans, rateLimits, ledger, bodies } = parts
+  const { clock, log, runs, ratePlans, rateLimits, ledger, bodies } = parts
   const { rpc } = config
   const nodes = createRpcNodes({ ...(rpc.publicNodes ? listPublicNodes(rpc.extraFamily) : {}), ...rpc.networks })
   const networks = new Map([...createNetworkTable(rpc.extraFamily)].filter(([slug]) => nodes.has(slug)))
   const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const inspector = new NodeInspector({ networks, nodes, configured: new Set(Object.keys(rpc.networks)), router, log })
   const service = new RpcService({
-    metering,
+    runs,
     ratePlans,
     rateLimiter: rateLimits,
     ledger,
@@ -47,7 +47,6 @@ export function createRpcService(config: Config, parts: RpcParts) {
     methods: new MethodTable({ optionalMethods: rpc.optionalMethods }),
     nodes: router,
     singles: createSingleSender(config, { router, nodes, clock }),
-    clock,
     pricePerCreditNanoUsd: BigInt(rpc.pricePerCreditNanoUsd),
   })
   const close = async (): Promise<void> => {

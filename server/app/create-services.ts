@@ -39,12 +39,11 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
   const limits = createLimits(config.limits, infrastructure)
   const { ratePlans, rateLimits } = limits
   const money = createMoney({ ...infrastructure, rateLimits, walletMinimumNanoUsd: walletMinimumNanoUsd(config) })
-  const { metering } = money
   const accounts = createAccounts(config, { ...infrastructure, ...limits, ...money })
   const { providerRouter, ...inference } = createInferenceServices(config, {
     ...infrastructure,
+    ...money,
     ...accounts,
-    metering,
     ratePlans,
   })
   const bodies = new BodyReader()

@@ -1,11 +1,17 @@
 import type { Express, NextFunction, Request, Response } from 'express'
 import type { Services } from '../domain/services.ts'
 
-type NotFoundParts = Pick<Services, 'log' | 'serviceName' | 'openAiErrors'>
+type NotFoundParts = Pick<Services, 'log' | 'ids' | 'serviceName' | 'version' | 'openAiErrors'>
 
 /** Answers what nothing serves and what fails outside all fronts, in the form of their refusals: Express has pages for it. */
-export function mountNotFound(app: Express, { log, serviceName, openAiErrors }: NotFoundParts): void {
+export function mountNotFound(app: Express, { log, ids, serviceName, version, openAiErrors }: NotFoundParts): void {
+  const identify = (response: Response): string => {
+    const requestId = ids.requestId()
+    response.set({ 'CF-RAY': requestId, 'X-Request-ID': requestId, [`x-${serviceName}-version`]: version })
+    return requestId
+  }
   app.use((request: Request, response: Response) => {
+    identify(response)
     const message = `There is no ${request.method} ${request.path}; the REST API is at /api/v1, GraphQL at /graphql`
     const isOpenAiForm = openAiErrors || request.headers[`x-${serviceName}-error-format`] === 'openai'
     const code = 'NOT_FOUND'
@@ -20,7 +26,7 @@ export function mountNotFound(app: Express, { log, serviceName, openAiErrors }: 
   // Express knows a handler of errors by its four parameters.
   app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) return next(error)
-    log.error('request failed', { path: request.path, error })
+    log.error('request failed', { requestId: identify(response), path: request.path, error })
     response.status(500).json({ error: 'An unknown error occurred', code: 'UNKNOWN_ERROR' })
   })
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { safeParseDescribed } from '../domain/validation/described.ts'
 import { ConfigError } from './problem.ts'
 
 /** What `${NAME}` in the configuration file may read. */
@@ -103,7 +104,7 @@ export function readEnv(source: InterpolationSource = process.env): Env {
 /** An empty variable counts as not set. */
 export function surveyEnv(source: InterpolationSource = process.env): EnvSurvey {
   const given = Object.fromEntries(ENV_VARIABLES.map((name) => [name, source[name]?.trim() || undefined]))
-  const issues = Variables.safeParse(given).error?.issues ?? []
+  const issues = safeParseDescribed(Variables, given).error?.issues ?? []
   const sound = { ...given, ...Object.fromEntries(issues.map(({ path: [name] }) => [name, undefined])) }
   return {
     env: toEnv(Variables.parse(sound), source),

@@ -1,5 +1,6 @@
-import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { EmbeddedPool } from './embedded-pool.ts'
 import { DeadlinePool } from './postgres/deadline-pool.ts'
 import { POOL_TERMS, type PoolTerms } from './postgres/pool-terms.ts'
 import { StorageWatch } from './storage-watch.ts'
@@ -90,7 +91,7 @@ export async function createEmbeddedDatabase(dataDir?: string, snapshot?: Blob):
   })
   const storage = new StorageWatch()
   const db = new Kysely<Database>({
-    dialect: new PGliteDialect({ pglite }),
+    dialect: new PostgresDialect({ pool: new EmbeddedPool(pglite) }),
     log: (event) => void (event.level === 'error' && storage.note(event.error)),
   })
   const check = async (): Promise<void> => {

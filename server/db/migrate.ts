@@ -1,5 +1,4 @@
-import { type Kysely, sql } from 'kysely'
-import { Migrator } from 'kysely/migration'
+import { type Kysely, Migrator, sql } from 'kysely'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Database } from './schema.ts'
 

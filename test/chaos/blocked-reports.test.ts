@@ -10,7 +10,7 @@ const CHATS = 10
 const HEARTBEAT_TIMEOUT_MS = 30_000
 
 describe.runIf(hasEngine('postgres'))('reports that wait for a locked table', () => {
-  test('delay neither a chat of another account nor the heartbeat, and end with 503', { timeout: 90_000 }, async () => {
+  test('delay neither a chat of another account nor the heartbeat, and end with 503', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     await using server = await startServerProcess({ databaseUrl: database.url ?? '', config: upstream.config })

@@ -15,6 +15,8 @@ const GRANT_NANO_USD = 10_000_000_000n
 const FIRST_CREDIT_NANO_USD = 25_000_000_000n
 const REQUESTS_MAX = 15
 const READY_TIMEOUT_MS = 15_000
+/** A request that finds no room is tried again for half a minute before it fails. */
+const FULL_TIMEOUT_MS = 120_000
 
 /** A small disk in memory; undefined where this process may not mount one. */
 function mountDisk(megabytes: number) {
@@ -81,7 +83,7 @@ async function fillAndEmpty(server: ServerProcess, key: string, disk: Disk): Pro
 }
 
 describe.runIf(canMount)('a disk that is full', () => {
-  test('makes an embedded server unready and loses nothing', { timeout: 240_000 }, async () => {
+  test('makes an embedded server unready and loses nothing', { timeout: FULL_TIMEOUT_MS }, async () => {
     await using upstream = await startChaosUpstream()
     using disk = mountDisk(120)
     if (disk === undefined) return
@@ -100,7 +102,7 @@ describe.runIf(canMount)('a disk that is full', () => {
 
   test.runIf(binaries !== undefined)(
     'makes a server on PostgreSQL unready and loses nothing',
-    { timeout: 240_000 },
+    { timeout: FULL_TIMEOUT_MS },
     async () => {
       await using upstream = await startChaosUpstream()
       using disk = mountDisk(160)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEmbeddedDatabase } from '../../server/db/database.ts'
 import { runServerToExit, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { repeats } from '../support/soak.ts'
 import { auditAccount } from './audit.ts'
 import { type Answer, REQUEST_KINDS, send } from './request.ts'
 import { runTraffic } from './traffic.ts'
@@ -11,7 +12,7 @@ import { startChaosUpstream } from './upstream.ts'
 
 const FIRST_CREDIT_NANO_USD = 25_000_000_000n
 const ADMIN_KEY = /admin key: (\S+)/
-const KILLS = 3
+const KILLS = repeats(1, { soak: 10 })
 const CLIENTS = 8
 
 async function createDataFolder() {

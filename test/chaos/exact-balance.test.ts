@@ -5,8 +5,9 @@ import { formatUsd } from '../../server/domain/money.ts'
 import { startTestApp } from '../support/app.ts'
 import { createTestDatabase, DATABASE_ENGINES, hasEngine } from '../support/database.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { IS_SOAK } from '../support/soak.ts'
 import { auditAccount } from './audit.ts'
-import { type Answer, type RequestKind, send } from './request.ts'
+import { type Answer, REQUEST_KINDS, type RequestKind, send } from './request.ts'
 import { type ChaosUpstream, startChaosUpstream } from './upstream.ts'
 
 const PARALLEL = 200
@@ -60,7 +61,7 @@ function count(answers: readonly Answer[], problems: readonly string[]) {
 }
 
 describe.each(DATABASE_ENGINES.filter(hasEngine))('one process on %s', (engine) => {
-  test.each(['chat', 'stream', 'rpc'] as const)(
+  test.each(engine === 'postgres' || IS_SOAK ? REQUEST_KINDS : (['chat'] as const))(
     'admits exactly the %s requests that the balance covers',
     async (kind) => {
       await using upstream = await startChaosUpstream()

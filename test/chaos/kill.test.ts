@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { repeats } from '../support/soak.ts'
 import { auditAccount } from './audit.ts'
 import { lockBalance, untilBlocked } from './balance-lock.ts'
 import { REQUEST_KINDS, send } from './request.ts'
@@ -17,8 +18,10 @@ const GRANT_NANO_USD = 10_000_000_000n
 type Moment = UpstreamStage | 'headers-arrived' | 'answer-complete'
 const MOMENTS: readonly Moment[] = ['received', 'half-sent', 'answered', 'headers-arrived', 'answer-complete']
 
-/** Each moment with each kind of request, twice. */
-const KILLS = 2 * MOMENTS.length * REQUEST_KINDS.length
+/** Each moment with each kind of request. */
+const KILLS = repeats(1, { soak: 4 }) * MOMENTS.length * REQUEST_KINDS.length
+/** Each kill has a server started, which a busy machine takes seconds for. */
+const KILL_TIMEOUT_MS = 15_000
 
 /** Servers one after the other: while one serves, the next one starts. */
 class ServerRelay {
@@ -80,7 +83,9 @@ class ServerRelay {
 }
 
 describe.runIf(hasEngine('postgres'))('a server that is killed in the middle of its work', () => {
-  test('never charges twice, completes nothing without a charge and leaves no hold', async () => {
+  test('never charges twice, completes nothing without a charge and leaves no hold', {
+    timeout: KILLS * KILL_TIMEOUT_MS,
+  }, async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     await using servers = new AsyncDisposableStack()

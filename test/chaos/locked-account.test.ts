@@ -37,7 +37,7 @@ describe.runIf(hasEngine('postgres'))('an account whose balance another session 
     // The neighbour's requests came and went while the lock was in place.
     expect(await Promise.all(waiting)).toEqual(waiting.map(() => 'unavailable'))
     await unlock()
-    await money.metering.releaseUnsettled()
+    await money.sweeper.releaseOwn()
     expect(await heldBy(locked.accountId)).toBe(0n)
     await (await money.open(locked, 10n)).settle(usageOf(5n))
   })
@@ -89,7 +89,7 @@ describe.runIf(hasEngine('postgres'))('an account whose balance another session 
     client.abort()
     await unlock()
     expect(await Promise.all(waiting)).toEqual(waiting.map(() => 'unavailable'))
-    await money.metering.releaseUnsettled()
+    await money.sweeper.releaseOwn()
     expect(await heldBy(caller.accountId)).toBe(0n)
     const usage = database.db.selectFrom('usage_events').selectAll().where('account_id', '=', caller.accountId)
     expect(await usage.execute()).toEqual([])

@@ -7,8 +7,16 @@ import { createMoneyHarness, usageOf } from '../support/money-harness.ts'
 /** A database that does what it is asked, while the connection is gone before it can say so. */
 class SilentHolds extends HoldRepository {
   lostAnswers = 0
+  delays = false
+  /** The batch that is on its way for so long that its sender has given it up. */
+  arrive: () => Promise<unknown> = async () => {}
 
   override async settleAndAdmit(...batch: Parameters<HoldRepository['settleAndAdmit']>) {
+    if (this.delays) {
+      await new Promise(setImmediate)
+      this.arrive = () => super.settleAndAdmit(...batch)
+      throw connectionLost()
+    }
     const results = await super.settleAndAdmit(...batch)
     if (this.lostAnswers-- > 0) throw connectionLost()
     return results
@@ -57,7 +65,7 @@ describe('a database whose answers get lost', () => {
     harness.holds.lostAnswers = Number.POSITIVE_INFINITY
     await expect(harness.open(harness.caller, 400n)).rejects.toMatchObject({ code: 'unavailable' })
     harness.holds.lostAnswers = 0
-    await harness.metering.releaseUnsettled()
+    await harness.sweeper.releaseOwn()
     expect(await harness.state()).toEqual({ balance: 1_000n, held: 0n, ok: true })
   })
 
@@ -67,7 +75,27 @@ describe('a database whose answers get lost', () => {
     harness.holds.lostAnswers = Number.POSITIVE_INFINITY
     await expect(request.release()).rejects.toMatchObject({ code: 'unavailable' })
     harness.holds.lostAnswers = 0
-    await harness.metering.releaseUnsettled()
+    await harness.sweeper.releaseOwn()
     expect(await harness.state()).toEqual({ balance: 1_000n, held: 0n, ok: true })
+  })
+
+  test('keeps no hold of an admission that it carries out after it was given up', async () => {
+    await using harness = await openHarness()
+    harness.holds.delays = true
+    await expect(harness.open(harness.caller, 400n)).rejects.toMatchObject({ code: 'unavailable' })
+    harness.holds.delays = false
+    await harness.sweeper.releaseOwn()
+    await harness.holds.arrive()
+    expect(await harness.state()).toEqual({ balance: 1_000n, held: 400n, ok: true })
+    await harness.sweeper.releaseOwn()
+    expect(await harness.state()).toEqual({ balance: 1_000n, held: 0n, ok: true })
+  })
+
+  test('keeps the hold of a request that is under way', async () => {
+    await using harness = await openHarness()
+    const request = await harness.open(harness.caller, 400n)
+    await harness.sweeper.releaseOwn()
+    expect(await harness.state()).toEqual({ balance: 1_000n, held: 400n, ok: true })
+    expect(await request.settle(usageOf(150n))).toMatchObject({ chargedNanoUsd: 150n })
   })
 })

@@ -17,27 +17,39 @@ import { type NodeProxy, type NodeStage, startNodeProxy } from '../support/node-
 import { paymentHeader } from '../support/payment-headers.ts'
 import { TEST_BASE } from '../support/payments-harness.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { IS_SOAK, repeats } from '../support/soak.ts'
 
 const PAYMENTS_PER_KILL = 3
 const SURVIVORS = 3
 const HOUR_SECONDS = 3_600
 
-/** Where servers die, in turn, with their own key and with a facilitator elsewhere. */
-const MOMENTS: readonly { facilitator: 'local' | 'remote'; at: `${NodeStage} ${string}` }[] = [
-  { facilitator: 'local', at: 'asked eth_getCode' },
+interface Moment {
+  facilitator: 'local' | 'remote'
+  at: `${NodeStage} ${string}`
+}
+
+/** Where servers die, in turn, with a facilitator elsewhere. */
+const REMOTE_MOMENTS: readonly Moment[] = [
   { facilitator: 'remote', at: 'asked settle' },
-  { facilitator: 'local', at: 'asked eth_sendRawTransaction' },
   { facilitator: 'remote', at: 'answered settle' },
-  { facilitator: 'local', at: 'answered eth_sendRawTransaction' },
   { facilitator: 'remote', at: 'asked eth_getTransactionReceipt' },
-  { facilitator: 'local', at: 'asked eth_estimateGas' },
   { facilitator: 'remote', at: 'answered eth_getTransactionReceipt' },
-  { facilitator: 'local', at: 'relayed eth_getTransactionReceipt' },
   { facilitator: 'remote', at: 'asked eth_getCode' },
 ]
 
-/** Each moment once. */
-const KILLS = MOMENTS.length
+/** With their own key, as servers without rivals die elsewhere. */
+const LOCAL_MOMENTS: readonly Moment[] = [
+  { facilitator: 'local', at: 'asked eth_getCode' },
+  { facilitator: 'local', at: 'asked eth_sendRawTransaction' },
+  { facilitator: 'local', at: 'answered eth_sendRawTransaction' },
+  { facilitator: 'local', at: 'asked eth_estimateGas' },
+  { facilitator: 'local', at: 'relayed eth_getTransactionReceipt' },
+]
+
+const MOMENTS = IS_SOAK ? [...REMOTE_MOMENTS, ...LOCAL_MOMENTS] : REMOTE_MOMENTS
+const KILLS = repeats(1, { soak: 3 }) * MOMENTS.length
+/** Each kill has a server started, which a busy machine takes seconds for. */
+const KILL_TIMEOUT_MS = 15_000
 
 interface Sent {
   payer: LocalAccount
@@ -125,7 +137,9 @@ async function rival(chain: BaseChain, { payer, payload }: Sent, index: number):
 describe.runIf(hasEngine('postgres'))(
   'servers that are killed while others settle and cancel the same payments',
   () => {
-    test('leave processes that race each other to the same end: each transfer is credited once', async () => {
+    test('leave processes that race each other to the same end: each transfer is credited once', {
+      timeout: (KILLS + SURVIVORS) * KILL_TIMEOUT_MS,
+    }, async () => {
       await using chain = await startBaseChain()
       await using database = await createTestDatabase('postgres')
       await using opened = new AsyncDisposableStack()

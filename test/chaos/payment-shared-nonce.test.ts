@@ -8,8 +8,9 @@ import { hasEngine } from '../support/database.ts'
 import { createMoneyHarness } from '../support/money-harness.ts'
 import { paymentHeader } from '../support/payment-headers.ts'
 import { type PaymentsApp, startPaymentsApp } from '../support/payments-harness.ts'
+import { repeats } from '../support/soak.ts'
 
-const ROUNDS = 20
+const ROUNDS = repeats(5, { soak: 40 })
 const [SMALL, LARGE] = [5_000_000n, 10_000_000_000n]
 const OPTIONS = {
   engine: 'postgres',

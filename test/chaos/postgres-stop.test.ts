@@ -2,14 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { createPostgresDatabase } from '../../server/db/database.ts'
 import { findPostgresBinaries, startPostgresProcess } from '../support/postgres-process.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { repeats } from '../support/soak.ts'
 import { auditAccount } from './audit.ts'
 import { REQUEST_KINDS, send } from './request.ts'
 import { runTraffic } from './traffic.ts'
 import { startChaosUpstream } from './upstream.ts'
 
-const STOPS = 10
+const STOPS = repeats(2, { soak: 10 })
 const REQUESTS_PER_STOP = 120
-const REQUESTS = 1_500
+const REQUESTS = (STOPS + 2) * REQUESTS_PER_STOP
 const CLIENTS = 12
 const GRANT_NANO_USD = 10_000_000_000n
 

@@ -5,11 +5,13 @@ import { createTestDatabase, hasEngine } from '../support/database.ts'
 import { GraphqlSocket } from '../support/graphql-socket.ts'
 import { startRedisProcess } from '../support/redis-process.ts'
 import { startServerProcess } from '../support/server-process.ts'
+import { repeats } from '../support/soak.ts'
 import { startChaosUpstream } from './upstream.ts'
 import { send } from './request.ts'
 
 const LIMIT = 50
 const AT_ONCE = 200
+const ROUNDS = repeats(1, { soak: 5 })
 
 async function requireRedis() {
   const redis = await startRedisProcess()
@@ -54,7 +56,7 @@ describe.runIf(hasEngine('postgres') && inject('redisUrl') !== null)('limits of 
       return (await Promise.all(states)).join()
     }
 
-    for (let round = 0; round < 5; round += 1) expect(await burst(urls, await freshKey())).toBe(LIMIT)
+    for (let round = 0; round < ROUNDS; round += 1) expect(await burst(urls, await freshKey())).toBe(LIMIT)
 
     const [before, during] = [await freshKey(), await freshKey()]
     expect(await burst(urls, before)).toBe(LIMIT)
@@ -81,7 +83,7 @@ describe.runIf(hasEngine('postgres') && inject('redisUrl') !== null)('limits of 
       await response.arrayBuffer()
       return response.status
     }
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const { adminKey } = await server.createAccount()
       for (let count = 0; count < 21; count += 1) {
         await chat([server.url, twin.url][count % 2] ?? '', adminKey, 'no-such-model')

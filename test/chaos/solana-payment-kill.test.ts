@@ -30,6 +30,9 @@ const MOMENTS: readonly Moment[] = [
   'relayed getTransaction',
 ]
 
+/** Each kill has a server started, which a busy machine takes seconds for. */
+const KILL_TIMEOUT_MS = 15_000
+
 interface Kill {
   database: TestDatabase
   sent: readonly Sent[]
@@ -122,7 +125,9 @@ async function expectBooksEqual(chain: SolanaChain, database: TestDatabase, paid
 }
 
 describe.runIf(hasEngine('postgres'))('servers that are killed while wallets pay on Solana', () => {
-  test('credit each payment once at whatever call they died', async () => {
+  test('credit each payment once at whatever call they died', {
+    timeout: MOMENTS.length * KILL_TIMEOUT_MS,
+  }, async () => {
     await using chain = await startSolanaChain()
     await using database = await createTestDatabase('postgres')
     const payments: Sent[] = []

@@ -28,7 +28,7 @@ async function openTwoProcesses() {
 }
 
 describe.runIf(hasEngine('postgres'))('a host that vanishes while it moves money', () => {
-  test('leaves no lock behind when it vanishes inside a grant', { timeout: 60_000 }, async () => {
+  test('leaves no lock behind when it vanishes inside a grant', async () => {
     await using processes = await openTwoProcesses()
     const { db, proxy, vanishing, living } = processes
     const caller = await living.addCaller({ usdNano: 1_000n })
@@ -49,7 +49,7 @@ describe.runIf(hasEngine('postgres'))('a host that vanishes while it moves money
     expect((await living.ledger.verify()).checks.filter(({ ok }) => !ok)).toEqual([])
   })
 
-  test('costs the account seconds when it vanishes inside a transaction', { timeout: 60_000 }, async () => {
+  test('costs the account seconds when it vanishes inside a transaction', async () => {
     await using processes = await openTwoProcesses()
     const { proxy, vanishing, living } = processes
     const caller = await living.addCaller({ usdNano: 1_000n })

@@ -50,7 +50,7 @@ async function settledPayment(payments: PaymentRepository, index: number): Promi
 }
 
 describe.runIf(hasEngine('postgres'))('top-ups, charges and links of one wallet at once, by three processes', () => {
-  test('all end, and the money is where they left it', { timeout: 60_000 }, async () => {
+  test('all end, and the money is where they left it', async () => {
     await using database = await createTestDatabase('postgres')
     await using opened = new AsyncDisposableStack()
     const databases = Array.from({ length: PROCESSES }, () => createPostgresDatabase(database.url ?? ''))

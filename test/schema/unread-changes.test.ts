@@ -28,8 +28,8 @@ test('a change that the database could not be asked about reaches its watchers w
   const [before] = (await nextBalance()).balanceChanged.balances
 
   const lost = new Error('the connection was lost')
-  const settled = vi.spyOn(RequestRepository.prototype, 'listSettled').mockRejectedValueOnce(lost)
-  const balances = vi.spyOn(LedgerRepository.prototype, 'balancesOf').mockRejectedValue(lost)
+  using settled = vi.spyOn(RequestRepository.prototype, 'listSettled').mockRejectedValueOnce(lost)
+  using balances = vi.spyOn(LedgerRepository.prototype, 'balancesOf').mockRejectedValue(lost)
   expect((await send('chat', { url: server.url, key: adminKey })).complete).toBe(true)
   await eventually(() => expect(balances).toHaveBeenCalled())
   balances.mockRestore()

@@ -10,6 +10,7 @@ import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
 import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
 import { keyCaller } from './callers.ts'
 import { createFakeClock } from './fake-clock.ts'
+import { MeteredRuns } from '../../server/domain/metering/metered-runs.ts'
 import { createFakeMetering } from './fake-metering.ts'
 import { createRecordingLog } from './recording-log.ts'
 import { modelDefinition } from './text-models.ts'
@@ -42,7 +43,7 @@ export function createChatHarness(options: ChatHarnessOptions) {
     counter,
     clock,
     log,
-    metering,
+    runs: new MeteredRuns({ metering, clock, log }),
     router: options.router,
     credentialWatch: options.credentialWatch ?? { watch: () => () => {} },
     ratePlans: new RatePlans(LimitTable.parse({})),

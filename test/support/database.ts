@@ -4,14 +4,23 @@ import { createEmbeddedDatabase, createPostgresDatabase, type RunStatement } fro
 import type { Database } from '../../server/db/schema.ts'
 import { openEmbeddedSnapshot } from './embedded-snapshot.ts'
 import { cloneTemplate, dropDatabase } from './postgres.ts'
+import { IS_SOAK } from './soak.ts'
 
 export type DatabaseEngine = 'postgres' | 'embedded'
 
-/** For tests that must hold on both: `describe.each(DATABASE_ENGINES)` with `hasEngine` as the condition. */
+/** For tests of what the drivers do differently: `describe.each(DATABASE_ENGINES)` with `hasEngine` as the condition. */
 export const DATABASE_ENGINES: readonly DatabaseEngine[] = ['postgres', 'embedded']
 
 export function hasEngine(engine: DatabaseEngine): boolean {
   return engine === 'embedded' || inject('postgres') !== null
+}
+
+/** For tests of what is the same on both: the engine at hand, and in the soak each. */
+export const EITHER_ENGINE: readonly DatabaseEngine[] = IS_SOAK ? DATABASE_ENGINES.filter(hasEngine) : [engineAtHand()]
+
+/** PostgreSQL where it answers, else the embedded one. */
+function engineAtHand(): DatabaseEngine {
+  return hasEngine('postgres') ? 'postgres' : 'embedded'
 }
 
 /** A migrated database of its own. */
@@ -24,10 +33,8 @@ export interface TestDatabase {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Clones the migrated template; without an engine named it is PostgreSQL where it answers, else the embedded one. */
-export async function createTestDatabase(
-  engine: DatabaseEngine = hasEngine('postgres') ? 'postgres' : 'embedded',
-): Promise<TestDatabase> {
+/** Clones the migrated template. */
+export async function createTestDatabase(engine: DatabaseEngine = engineAtHand()): Promise<TestDatabase> {
   return engine === 'postgres' ? clonePostgres() : restoreEmbedded()
 }
 
@@ -38,7 +45,8 @@ async function clonePostgres(): Promise<TestDatabase> {
   const handle = createPostgresDatabase(url)
   const close = once(async () => {
     await handle.close()
-    await dropDatabase(template.adminUrl, url)
+    // Nobody waits for it, as it may take a second; the end of the run drops what is left.
+    void dropDatabase(template.adminUrl, url).catch(() => {})
   })
   return { ...handle, url, close, [Symbol.asyncDispose]: close }
 }

@@ -3,7 +3,8 @@ import { globSync, openAsBlob } from 'node:fs'
 import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
+import { EmbeddedPool } from '../../server/db/embedded-pool.ts'
 import { migrateToLatest } from '../../server/db/migrate.ts'
 import type { Database } from '../../server/db/schema.ts'
 import { trustProcessClock } from './process-clock.ts'
@@ -21,7 +22,7 @@ export async function openEmbeddedSnapshot(): Promise<Blob> {
 
 async function writeSnapshot(path: string): Promise<void> {
   const pglite = await PGlite.create()
-  const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) })
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool: new EmbeddedPool(pglite) }) })
   try {
     await migrateToLatest(db)
     await trustProcessClock(db)

@@ -6,6 +6,7 @@ import { LimitTable } from '../../server/domain/rate-limits/limit-table.ts'
 import { RatePlans } from '../../server/domain/rate-limits/rate-plans.ts'
 import { keyCaller } from './callers.ts'
 import { createFakeClock } from './fake-clock.ts'
+import { MeteredRuns } from '../../server/domain/metering/metered-runs.ts'
 import { createFakeMetering } from './fake-metering.ts'
 import { createRecordingLog } from './recording-log.ts'
 import { modelDefinition } from './text-models.ts'
@@ -30,10 +31,8 @@ export function createEmbeddingHarness({ router, constraints = {} }: EmbeddingHa
     counter: new TokenCounter(),
     ratePlans: new RatePlans(LimitTable.parse({})),
     serviceName: 'service',
-    log: createRecordingLog(),
+    runs: new MeteredRuns({ metering, clock, log: createRecordingLog() }),
     router,
-    metering,
-    clock,
   })
   const abort = new AbortController()
   const context = {

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 
 /** Far above what any machine takes: it only ends a wait that is in vain. */
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 45_000
 const INTERVAL_MS = 20
 
 /** Resolves with what the assertion gives as soon as it holds; rejects with its last failure when it never does. */

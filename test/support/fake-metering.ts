@@ -1,5 +1,5 @@
 import { DomainError } from '../../server/domain/errors.ts'
-import type { Receipt, Usage } from '../../server/domain/metering/hold.ts'
+import type { Receipt, UnchargedUsage, Usage } from '../../server/domain/metering/hold.ts'
 import type { ExtendOutcome } from '../../server/domain/metering/hold-repository.ts'
 import type { AdmissionRequest, MeteredRequest, Metering } from '../../server/domain/metering/metered-request.ts'
 
@@ -8,6 +8,8 @@ export interface MeteringRecord {
   admission: AdmissionRequest
   /** Null while the request runs. */
   end: { kind: 'settled'; usage: Usage; chargedNanoUsd: bigint } | { kind: 'released' } | null
+  /** What the request log gets of a released request. */
+  uncharged: UnchargedUsage | undefined
   usedCredits: number | undefined
   usedTokens: number | undefined
 }
@@ -17,8 +19,14 @@ export interface FakeMetering extends Metering {
   balanceNanoUsd: bigint
   /** While set, every settlement fails with it. */
   settleFailure: Error | undefined
+  /** While set, no hold can be released. */
+  releaseFailure: Error | undefined
   /** While set, no hold grows, and this is why. */
   extendOutcome: Exclude<ExtendOutcome, 'extended'> | undefined
+  /** While set, every extension fails with it. */
+  extendFailure: Error | undefined
+  /** Extensions that were asked for. */
+  extensions: number
   /** While set, settlements wait for it before they are durable. */
   settleGate: Promise<void> | undefined
 }
@@ -30,13 +38,22 @@ export function createFakeMetering(balanceNanoUsd = 1_000_000_000n): FakeMeterin
     balanceNanoUsd,
     settleGate: undefined,
     settleFailure: undefined,
+    releaseFailure: undefined,
     extendOutcome: undefined,
+    extendFailure: undefined,
+    extensions: 0,
     async open(admission) {
       if (admission.holdNanoUsd > metering.balanceNanoUsd) {
         throw new DomainError('insufficient_balance', 'Insufficient USD or Diem balance')
       }
       metering.balanceNanoUsd -= admission.holdNanoUsd
-      const record: MeteringRecord = { admission, end: null, usedCredits: undefined, usedTokens: undefined }
+      const record: MeteringRecord = {
+        admission,
+        end: null,
+        uncharged: undefined,
+        usedCredits: undefined,
+        usedTokens: undefined,
+      }
       metering.records.push(record)
       return new FakeRequest(metering, record)
     },
@@ -77,6 +94,8 @@ class FakeRequest implements MeteredRequest {
   }
 
   async extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
+    this.#metering.extensions++
+    if (this.#metering.extendFailure !== undefined) throw this.#metering.extendFailure
     if (this.#metering.extendOutcome !== undefined) return this.#metering.extendOutcome
     if (this.#record.end !== null || byNanoUsd > this.#metering.balanceNanoUsd) return 'insufficient'
     this.#metering.balanceNanoUsd -= byNanoUsd
@@ -106,8 +125,10 @@ class FakeRequest implements MeteredRequest {
     return this.receipt
   }
 
-  async release(): Promise<void> {
+  async release(usage?: UnchargedUsage): Promise<void> {
+    if (this.#metering.releaseFailure !== undefined) throw this.#metering.releaseFailure
     if (this.#record.end !== null) return
+    this.#record.uncharged = usage
     this.#record.end = { kind: 'released' }
     this.#metering.balanceNanoUsd += this.hold.amountNanoUsd
   }

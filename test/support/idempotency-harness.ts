@@ -1,3 +1,4 @@
+import { MeteredRuns } from '../../server/domain/metering/metered-runs.ts'
 import { type Kysely, sql } from 'kysely'
 import { proxyRpcRoute } from '../../rest-facade/rpc/proxy-rpc.ts'
 import { IdempotencySection } from '../../server/config/file/idempotency.ts'
@@ -50,7 +51,7 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
   const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const ratePlans = new RatePlans(LimitTable.parse({}))
   const rpc = new RpcService({
-    metering: haltingMetering(money.metering, halt.pass),
+    runs: new MeteredRuns({ metering: haltingMetering(money.metering, halt.pass), clock, log }),
     ratePlans,
     rateLimiter: money.rateLimiter,
     ledger: money.ledger,
@@ -59,7 +60,6 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
     methods: new MethodTable(),
     nodes: router,
     singles: new NodeSender(router),
-    clock,
     pricePerCreditNanoUsd: 625n,
   })
   const idempotency = new IdempotencyService({
@@ -144,7 +144,7 @@ class HaltingRecords extends IdempotencyRepository {
     throw new Error('the database is away')
   }
 
-  override async insert(...args: Parameters<IdempotencyRepository['insert']>): Promise<boolean> {
+  override async insert(...args: Parameters<IdempotencyRepository['insert']>): Promise<Date | undefined> {
     const inserted = await super.insert(...args)
     this.#failOnce('insert')
     await this.#pass('claimed')

@@ -10,8 +10,8 @@ export interface NodeProxy extends AsyncDisposable {
   onStage: (stage: NodeStage, method: string, body?: string) => Promise<unknown> | void
   /** What the caller is told for the node's result. */
   alter: (method: string, result: unknown) => unknown
-  /** The error that the caller is answered instead of the node's result. */
-  refuse: (method: string) => { code: number; message: string } | undefined
+  /** The error that the caller is answered instead of the node's result; `body` is what it asked, as JSON. */
+  refuse: (method: string, body: string) => { code: number; message: string } | undefined
 }
 
 /** Stands between a server and a blockchain node, so that a test can act at each moment of a call. */
@@ -27,7 +27,7 @@ export async function startNodeProxy(nodeUrl: string): Promise<NodeProxy> {
       const { id, method } = JSON.parse(body) as { id: number; method: string }
       await proxy.onStage('asked', method, body)
       const headers = { 'content-type': 'application/json' }
-      const error = proxy.refuse(method)
+      const error = proxy.refuse(method, body)
       const asked = error === undefined ? await fetch(nodeUrl, { method: 'POST', headers, body }) : undefined
       const answer = ((await asked?.json()) ?? { jsonrpc: '2.0', id, error }) as { result?: unknown }
       if (answer.result !== undefined) answer.result = proxy.alter(method, answer.result)

@@ -16,7 +16,7 @@ export function scriptRouter(answer: Answer, retries = 0): ScriptedRouter {
     requests,
     async send(_model, request) {
       requests.push(request)
-      return { response: await answer(request), providerId: 'main', retries }
+      return { response: await answer(request), upstreamId: 'main', retries }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { createClient } from '@redis/client'
+import { createClient } from 'redis'
 
 const DEFAULT_URL = 'redis://127.0.0.1:6379'
 const CONNECT_TIMEOUT_MS = 3_000

@@ -16,6 +16,7 @@ import { createRpcNodes, type NetworkNodes } from '../../server/upstream/rpc/rpc
 import { keyCaller } from './callers.ts'
 import { readText } from './drain.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
+import { MeteredRuns } from '../../server/domain/metering/metered-runs.ts'
 import { createFakeMetering } from './fake-metering.ts'
 import { createRecordingLog } from './recording-log.ts'
 
@@ -40,7 +41,7 @@ export function createRpcHarness(
   const nodes = createRpcNodes(networks)
   const router = new NodeRouter({ nodes, createBreaker: createCircuitBreaker, clock, log })
   const service = new RpcService({
-    metering,
+    runs: new MeteredRuns({ metering, clock, log }),
     ratePlans: new RatePlans(LimitTable.parse({})),
     rateLimiter: new RateLimitService({
       store: new MemoryWindowStore({ clock }),
@@ -53,7 +54,6 @@ export function createRpcHarness(
     methods: new MethodTable(),
     nodes: router,
     singles: createSender({ router, nodes, clock }),
-    clock,
     pricePerCreditNanoUsd: 625n,
   })
   const contextOf = (signal: AbortSignal): RequestContext => ({

@@ -18,7 +18,7 @@ const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=$
 const child = spawn(process.execPath, [VITEST, 'run', ...reporters, ...process.argv.slice(2)], {
   cwd: ROOT,
   stdio: 'inherit',
-  // Each test file has a process of its own, which takes the code of packages as the first one has compiled it.
+  // Workers and the servers that tests start take code as the last run has compiled it.
   env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, SLUICE_TEST_RUN: runName },
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))

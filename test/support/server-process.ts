@@ -10,7 +10,7 @@ import { endWithWorker } from './end-with-worker.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'server/main.ts')
 const OPERATOR_TOKEN = 'operator-token-for-processes'
-const START_TIMEOUT_MS = 240_000
+const START_TIMEOUT_MS = 45_000
 const POLL_MS = 20
 
 export interface ServerProcessOptions {
@@ -101,6 +101,8 @@ async function spawnServer(options: ServerProcessOptions): Promise<RunningChild>
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
+      // A server takes its sources compiled from the last one, as one that npm starts does.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       PORT: '0',
       LOG_LEVEL: 'warn',
       SLUICE_CONFIG: configPath,

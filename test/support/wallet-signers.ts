@@ -1,8 +1,8 @@
+import { base58 } from '@scure/base'
 import { createKeyPairSignerFromPrivateKeyBytes, createSignableMessage } from '@solana/kit'
 import { Wallet } from 'ethers'
 import nacl from 'tweetnacl'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { encodeBase58 } from '../../server/domain/wallets/base58.ts'
 import { formatSignInMessage, type SignInMessage } from '../../server/domain/wallets/sign-in/sign-in-message.ts'
 
 /** A wallet in some library's hands: it signs any text. */
@@ -27,8 +27,8 @@ export function naclSigner(): WalletSigner {
   const { publicKey, secretKey } = nacl.sign.keyPair()
   return {
     chain: 'solana',
-    address: encodeBase58(publicKey),
-    sign: async (text) => encodeBase58(nacl.sign.detached(Buffer.from(text), secretKey)),
+    address: base58.encode(publicKey),
+    sign: async (text) => base58.encode(nacl.sign.detached(Buffer.from(text), secretKey)),
   }
 }
 
@@ -39,7 +39,7 @@ export async function kitSigner(): Promise<WalletSigner> {
     address: signer.address,
     sign: async (text) => {
       const [signatures] = await signer.signMessages([createSignableMessage(text)])
-      return encodeBase58(signatures?.[signer.address] ?? new Uint8Array())
+      return base58.encode(signatures?.[signer.address] ?? new Uint8Array())
     },
   }
 }

@@ -1,4 +1,5 @@
 import { isMap, isSeq, LineCounter, parseDocument, type Document, type YAMLError } from 'yaml'
+import { safeParseDescribed } from '../../domain/validation/described.ts'
 import type { InterpolationSource } from '../env.ts'
 import { type FileProblem, formatPath } from '../problem.ts'
 import { findReferenceProblems, findStakingProblems } from './cross-checks.ts'
@@ -28,7 +29,7 @@ export function parseConfigFile(text: string, source: InterpolationSource): Pars
     return { kind: 'invalid', problems: shortList(problems, (problem) => problem) }
   }
   const { document, problems: unset } = interpolate(yaml.toJS() ?? {}, source)
-  const parsed = ConfigFile.safeParse(document)
+  const parsed = safeParseDescribed(ConfigFile, document)
   const faults = parsed.success ? [] : toProblems(parsed.error.issues)
   const unsetPaths = new Set(unset.map(({ path }) => formatPath(path)))
   const problems = [

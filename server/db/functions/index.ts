@@ -19,8 +19,8 @@ import { POST_TRANSFER } from './post-transfer.ts'
 import { RECORD_WALLET_STAKE } from './record-wallet-stake.ts'
 import { RELEASE_IDEMPOTENCY_BYTES } from './release-idempotency-bytes.ts'
 import { SETTLE_AND_ADMIT } from './settle-and-admit.ts'
-import { SETTLE_AND_ADMIT_WAITING } from './settle-and-admit-waiting.ts'
 import { SETTLE_HOLDS } from './settle-holds.ts'
+import { SETTLE_ONE_HOLD } from './settle-one-hold.ts'
 import { START_DIEM_DAY } from './start-diem-day.ts'
 
 /** The rules of money and quotas that the database applies, in the order in which they are installed; `docs/money.md` explains them. */
@@ -30,9 +30,9 @@ export const FUNCTIONS: readonly string[] = [
   ADMIT_ONE_HOLD,
   ADMIT_HOLDS,
   EXTEND_HOLD,
+  SETTLE_ONE_HOLD,
   SETTLE_HOLDS,
   SETTLE_AND_ADMIT,
-  SETTLE_AND_ADMIT_WAITING,
   POST_TRANSFER,
   GRANT_USD,
   DIEM_STAKE_OF,

@@ -1,43 +1,52 @@
+/** In key order, here and in every function that moves money, so that processes cannot deadlock. */
+const lockBalances = (suffix: string) => `
+    select array_agg(l.account_id), array_agg(l.account_id) filter (
+      where l.currency = 'diem' and (l.epoch_day is null or l.epoch_day < (instant at time zone 'UTC')::date)
+    ) into locked, behind
+    from (
+      select b.account_id, b.currency, b.epoch_day from balances b where b.account_id = any (named)
+      order by b.account_id, b.currency for update ${suffix}
+    ) l;`
+
 /**
  * One batch of the money path in one transaction and one commit: settlements first, because they free what admissions
- * may then take. All balance rows are locked here, once. A row that another transaction has locked is never waited for:
- * nothing is done for the items of its account, and they return `busy`. The settings keep every table access a look-up
- * by primary key: a plan made while the tables were empty would otherwise scan them when they are large. The lock
- * timeout bounds waits that no balance row guards, such as those for the maintenance of partitions.
+ * may then take. All balance rows are locked here, once. A row that another transaction has locked is not waited for:
+ * nothing is done for the items of its account, and they return `busy`. With `waits`, for accounts whose balances others
+ * keep locking, it waits in PostgreSQL's own queue, so that processes take turns, and fails with `lock_not_available`
+ * when a lock is not had within 500 ms.
+ *
+ * A lone item is decided by simple statements: those for sets cost more to begin than it costs to decide one. The
+ * settings keep every table access a look-up by primary key: a plan made while the tables were empty would otherwise
+ * scan them when they are large. The lock timeout also bounds waits that no balance row guards, such as those for the
+ * maintenance of partitions.
  */
 export const SETTLE_AND_ADMIT = `create or replace function settle_and_admit(
-  settlements settlement[], admissions admission[], by_process uuid, process_time timestamptz)
+  settlements settlement[], admissions admission[], by_process uuid, process_time timestamptz, waits boolean)
 returns table (kind text, ordinal integer, outcome text, currency text, charged_nano bigint, usd_nano bigint,
   diem_nano bigint, admitted_at timestamptz)
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set jit = off set plan_cache_mode = force_generic_plan set lock_timeout = '1s'
+set jit = off set plan_cache_mode = force_generic_plan set lock_timeout = '500ms'
 as $$
 #variable_conflict use_column
 declare
   -- To the millisecond, so that a process that reads it loses nothing.
   instant timestamptz := date_trunc('milliseconds', ledger_instant(process_time));
-  named uuid[] := array(select account_id from unnest(settlements) union select account_id from unnest(admissions));
-  busy uuid[];
+  named uuid[] := array(select account_id from unnest(settlements) union all select account_id from unnest(admissions));
+  locked uuid[];
+  busy uuid[] := '{}';
   -- Accounts whose DIEM is still that of an earlier day.
   behind uuid[];
   account uuid;
 begin
-  -- In key order, here and in every function that moves money, so that processes cannot deadlock.
-  with locked as materialized (
-    select b.account_id, b.currency, b.epoch_day from balances b where b.account_id = any (named)
-    order by b.account_id, b.currency for update skip locked
-  )
-  select coalesce(array_agg(missed.account_id), '{}'), (
-    select array_agg(l.account_id) from locked l
-    where l.currency = 'diem' and (l.epoch_day is null or l.epoch_day < (instant at time zone 'UTC')::date)
-  ) into busy, behind
-  from (
-    select b.account_id, b.currency from balances b where b.account_id = any (named)
-    except select account_id, currency from locked
-  ) missed;
-
-  if array_length(busy, 1) > 0 then
+  if waits then${lockBalances('')}
+  else${lockBalances('skip locked')}
+  end if;
+  if (select count(*) from balances b where b.account_id = any (named)) > coalesce(cardinality(locked), 0) then
+    busy := array(
+      select b.account_id from balances b where b.account_id = any (named) group by 1
+      having count(*) > (select count(*) from unnest(locked) l where l = b.account_id)
+    );
     return query
       select 'settle', i.ordinality::integer, 'busy', null, null::bigint, null::bigint, null::bigint, null::timestamptz
       from unnest(settlements) with ordinality i where i.account_id = any (busy)
@@ -45,20 +54,33 @@ begin
       select 'admit', i.ordinality::integer, 'busy', null, null, null, null, null
       from unnest(admissions) with ordinality i where i.account_id = any (busy);
   end if;
-  if array_length(settlements, 1) > 0 then
+
+  if cardinality(settlements) > 1 then
     return query
       select 'settle', s.ordinal, s.outcome, null, s.charged_nano, s.balance_after_nano, null::bigint, null::timestamptz
       from settle_holds(settlements, busy, instant) s;
+  elsif cardinality(settlements) = 1 and settlements[1].account_id <> all (busy) then
+    return query
+      select 'settle', 1, s.outcome, null, s.charged_nano, s.balance_after_nano, null::bigint, null::timestamptz
+      from settle_one_hold(settlements[1], instant) s;
   end if;
-  if array_length(admissions, 1) > 0 then
-    -- A hold is never paid with DIEM of an earlier day, whatever day the process believed it to be.
-    foreach account in array coalesce(behind, '{}') loop
-      continue when account = any (busy);
-      perform start_diem_day(account, process_time, gen_random_uuid(), gen_random_uuid());
-    end loop;
+
+  if cardinality(admissions) = 0 then
+    return;
+  end if;
+  -- A hold is never paid with DIEM of an earlier day, whatever day the process believed it to be.
+  foreach account in array coalesce(behind, '{}') loop
+    continue when account = any (busy);
+    perform start_diem_day(account, process_time, gen_random_uuid(), gen_random_uuid());
+  end loop;
+  if cardinality(admissions) > 1 then
     return query
       select 'admit', a.ordinal, a.outcome, a.currency, null::bigint, a.usd_nano, a.diem_nano, a.admitted_at
       from admit_holds(admissions, busy, by_process, instant) a;
+  elsif admissions[1].account_id <> all (busy) then
+    return query
+      select 'admit', 1, a.outcome, a.currency, null::bigint, a.usd_nano, a.diem_nano, a.admitted_at
+      from admit_one_hold(admissions[1], by_process, instant) a;
   end if;
 end
 $$`

@@ -11,38 +11,45 @@ export const HOUR_MEASURE_COLUMNS = HOUR_MEASURES.map(
   (column) => `${column} ${measureType(column.replace(/_\d+$/, ''))} not null`,
 ).join(', ')
 
+/** An event has one line per type and is counted with its first. */
+const LINE_SUMS: Record<(typeof MEASURES)[number], (filter: string) => string> = {
+  requests: (filter) => `count(*) filter (where l.ordinality = 1${filter})`,
+  line_requests: (filter) => `count(*) filter (where true${filter})`,
+  units: (filter) => `coalesce(sum(l.units) filter (where true${filter}), 0)`,
+  amount_nano: (filter) => `coalesce(sum(l.amount) filter (where true${filter}), 0)::bigint`,
+}
+
+const wholeSums = MEASURES.map((measure) => `${LINE_SUMS[measure]('')} as ${measure}`)
+const cutSums = MEASURES.flatMap((measure) =>
+  CUTS.map((cut) => `${LINE_SUMS[measure](` and e.minute < ${cut}`)} as ${measure}_${cut}`),
+)
+
 /**
- * What a set of events adds to the roll-ups, per quarter of an hour; an event has one line per type and is counted with
- * its first. Few rows come out of many events, so the roll-ups below add up little.
+ * What a set of events adds to the hours of the roll-ups. Few rows come out of many events, so the roll-ups below add
+ * up little.
  */
-export const cellsOf = (events: string) => `
-  select e.account_id, e.day, date_trunc('hour', e.admitted_at, 'UTC') as hour,
-    (extract(minute from e.admitted_at)::int / 15) as quarter, coalesce(e.key_id, '${NO_KEY}') as key_id,
-    e.sku, l.type, e.unit_type, e.currency, max(e.model_name) as model_name, max(e.model_type) as model_type,
-    count(*) filter (where l.ordinality = 1) as requests, count(*) as line_requests,
-    sum(l.units) as units, sum(l.amount)::bigint as amount_nano
+export const hoursOf = (events: string) => `
+  select e.account_id, e.day, e.hour, coalesce(e.key_id, '${NO_KEY}') as key_id, e.sku, l.type, e.currency,
+    max(e.model_name) as model_name, max(e.model_type) as model_type, max(e.unit_type) as unit_type,
+    ${[...wholeSums, ...cutSums].join(',\n    ')}
   from ${events} e
   cross join lateral unnest(e.priced) with ordinality l
   where e.sku is not null
-  group by 1, 2, 3, 4, 5, 6, 7, 8, 9`
+  group by 1, 2, 3, 4, 5, 6, 7`
 
 const addUp = (alias: string, columns: readonly string[]) =>
   columns.map((column) => `${column} = ${alias}.${column} + excluded.${column}`).join(', ')
 
-const SUMS = MEASURES.map((measure) => `sum(${measure})`)
-
-/** From rows named `cells`, as `cellsOf` selects them. */
+/** From rows named `hours`, as `hoursOf` selects them. */
 export const ROLL_DAYS = `insert into usage_daily as d (account_id, day, key_id, sku, line_type, currency, model_name, model_type, unit_type,
-    requests, line_requests, units, amount_nano)
+    ${MEASURES.join(', ')})
   select account_id, day, key_id, sku, type, currency, max(model_name), max(model_type), max(unit_type),
-    ${SUMS.join(', ')}
-  from cells group by 1, 2, 3, 4, 5, 6
+    ${MEASURES.map((measure) => `sum(${measure})`).join(', ')}
+  from hours group by 1, 2, 3, 4, 5, 6
   on conflict (account_id, day, key_id, sku, line_type, currency) do update set ${addUp('d', MEASURES)}`
 
-const cutSums = SUMS.flatMap((sum) => CUTS.map((cut) => `coalesce(${sum} filter (where quarter < ${cut / 15}), 0)`))
-
 export const ROLL_HOURS = `insert into usage_hourly as h (account_id, hour, key_id, sku, line_type, currency,
-    model_type, unit_type, ${[...MEASURES, ...cutColumns].join(', ')})
-  select account_id, hour, key_id, sku, type, currency, max(model_type), max(unit_type), ${[...SUMS, ...cutSums].join(', ')}
-  from cells group by 1, 2, 3, 4, 5, 6
-  on conflict (account_id, hour, key_id, sku, line_type, currency) do update set ${addUp('h', [...MEASURES, ...cutColumns])}`
+    model_type, unit_type, ${HOUR_MEASURES.join(', ')})
+  select account_id, hour, key_id, sku, type, currency, model_type, unit_type, ${HOUR_MEASURES.join(', ')}
+  from hours
+  on conflict (account_id, hour, key_id, sku, line_type, currency) do update set ${addUp('h', HOUR_MEASURES)}`

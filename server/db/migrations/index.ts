@@ -1,4 +1,4 @@
-import type { Migration } from 'kysely/migration'
+import type { Migration } from 'kysely'
 import * as accounts from './0010-accounts.ts'
 import * as ledger from './0020-ledger.ts'
 import * as usage from './0030-usage.ts'

@@ -108,8 +108,8 @@ export class AccountService {
   }
 
   /**
-   * Within a second the account's keys open nothing any more, in any process, and its live connections end. Requests
-   * that run already are finished and charged. The balance stays. Repeated, it renews the reason.
+   * Within a second the account's keys open nothing any more, in any process; its streams and live connections end within
+   * 5 seconds. Other requests that run already are finished and charged. The balance stays. Repeated, it renews the reason.
    */
   async suspend(accountId: string, reason: string): Promise<AccountWithBalances> {
     return this.#setSuspension(accountId, { since: this.#deps.clock.now(), reason })

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { DomainError } from '../errors.ts'
+import type { AnswerBody } from '../rpc/answer-reader.ts'
 import type { Envelope } from '../rpc/envelope-scanner.ts'
 import {
   BODY_TASKS,
@@ -12,7 +13,9 @@ import {
 
 /** A body up to this size is read at once: that takes at most a few milliseconds, whatever it holds. */
 export const INLINE_BYTES_MAX = 64 * 1024
-/** Bodies that wait for the thread; each keeps its bytes in memory. */
+/** Scanning an answer takes less than parsing it. */
+const INLINE_ANSWER_BYTES_MAX = 256 * 1024
+/** Request bodies that wait for the thread; each keeps its bytes in memory. */
 const WAITING_MAX = 64
 /** A body of 35 MB takes about 150 MB of a heap while it is parsed. */
 const HEAP_MB_MAX = 512
@@ -23,8 +26,9 @@ interface Waiting {
 }
 
 /**
- * Reads request bodies. One of 35 MB takes a parser 100 ms and more, so large bodies are read in a thread of their own,
- * which starts with the first of them: whatever they hold, they delay each other and no other request.
+ * Reads the bodies of requests and of nodes' batch answers. One of 35 MB takes a parser 100 ms and more, so large bodies
+ * are read in a thread of their own, which starts with the first of them: whatever they hold, they delay each other and no
+ * other request.
  */
 export class BodyReader {
   readonly #waiting = new Map<number, Waiting>()
@@ -34,6 +38,7 @@ export class BodyReader {
   /** Fails with `invalid_json` and `invalid_request`. The bytes given may be detached; those returned are the same. */
   async readJson(raw: Buffer): Promise<{ raw: Buffer; parsed: unknown }> {
     if (!this.isLarge(raw)) return { raw, parsed: parseJson(raw) }
+    this.#assertRoom()
     const { bytes, result } = await this.#run('json', ownBytes(raw))
     return { raw: Buffer.from(bytes.buffer), parsed: result }
   }
@@ -46,21 +51,34 @@ export class BodyReader {
   /** As `scanEnvelope`, and the body stays usable. */
   async scanEnvelope(body: Buffer): Promise<Envelope> {
     if (!this.isLarge(body)) return BODY_TASKS.envelope(body)
+    this.#assertRoom()
     return (await this.#run('envelope', new Uint8Array(body))).result
+  }
+
+  /**
+   * As `readAnswer`. The bytes given may be detached; those returned are the same. It waits whatever waits before it: the
+   * answer is in memory and paid for by then.
+   */
+  async readAnswer(raw: Buffer): Promise<{ raw: Buffer; answer: AnswerBody | undefined }> {
+    if (raw.length <= INLINE_ANSWER_BYTES_MAX) return { raw, answer: BODY_TASKS.answer(raw) }
+    const { bytes, result } = await this.#run('answer', ownBytes(raw))
+    return { raw: Buffer.from(bytes.buffer), answer: result }
   }
 
   async close(): Promise<void> {
     await this.#thread?.terminate()
   }
 
+  #assertRoom(): void {
+    if (this.#waiting.size < WAITING_MAX) return
+    const message = 'The service is reading too many large bodies at the moment; try again shortly'
+    throw new DomainError('unavailable', message, { retryAfterSeconds: 1 })
+  }
+
   async #run<Task extends BodyTask>(
     task: Task,
     bytes: Uint8Array<ArrayBuffer>,
   ): Promise<{ bytes: Uint8Array<ArrayBuffer>; result: BodyResults[Task] }> {
-    if (this.#waiting.size >= WAITING_MAX) {
-      const message = 'The service is reading too many large request bodies at the moment; try again shortly'
-      throw new DomainError('unavailable', message, { retryAfterSeconds: 1 })
-    }
     const id = this.#nextId++
     const { promise, resolve, reject } = Promise.withResolvers<BodyResponse>()
     this.#waiting.set(id, { resolve, reject })
@@ -101,7 +119,7 @@ export class BodyReader {
     this.#thread = undefined
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
-    const message = 'The request body could not be read; try again shortly'
+    const message = 'A large body could not be read; try again shortly'
     for (const { reject } of waiting) reject(new DomainError('unavailable', message, { retryAfterSeconds: 1, cause }))
   }
 }

@@ -1,15 +1,17 @@
 import { DomainError } from '../errors.ts'
+import { type AnswerBody, readAnswer } from '../rpc/answer-reader.ts'
 import { type Envelope, scanEnvelope } from '../rpc/envelope-scanner.ts'
 import { assertFewMembers, assertParsable, CHECKED_FROM_BYTES } from './json-structure.ts'
 
-/** Work on the bytes of a request body that takes longer the larger the body is; it runs here or in the body thread. */
-export const BODY_TASKS = { json: parseJson, envelope: scanEnvelope } as const
+/** Work on the bytes of a body that takes longer the larger the body is; it runs here or in the body thread. */
+export const BODY_TASKS = { json: parseJson, envelope: scanEnvelope, answer: readAnswer } as const
 
 export type BodyTask = keyof typeof BODY_TASKS
 
 export interface BodyResults {
   json: unknown
   envelope: Envelope
+  answer: AnswerBody | undefined
 }
 
 /** What crosses to the body thread and back. An error of the domain travels as its parts, since a clone loses its class. */

@@ -56,7 +56,7 @@ export function assertFewMembers(value: unknown): void {
 }
 
 /** Place of the quote that ends the string, or behind the last byte where none does. */
-function endOfString(json: Uint8Array, start: number): number {
+export function endOfString(json: Uint8Array, start: number): number {
   const quote = json.indexOf(QUOTE, start + 1)
   if (quote < 0) return json.length
   if (json[quote - 1] !== BACKSLASH) return quote

@@ -21,9 +21,8 @@ export interface StoringRun extends RunId {
 }
 
 /** A request about to be executed under its key. */
-export interface Claim extends StoringRun {
+export interface Claim extends RunId {
   fingerprint: Buffer
-  createdAt: Date
 }
 
 /** How much may be stored, in bytes; the two sums are of what was written in 24 hours. */
@@ -56,6 +55,8 @@ export interface KeptAnswer {
 }
 
 export interface IdempotencyRecord extends Claim {
+  /** Its 24 hours are over, by the clock of the database. */
+  expired: boolean
   /** `answered`: the answer is kept, its charge is not known to be durable. */
   state: 'in_progress' | 'answered' | 'done'
   /** The process that works on it renews its lease. */

@@ -27,7 +27,12 @@ const NO_ANSWER = {
   replays: 0,
 } as const
 
-/** Records of executions; each method is one statement, and every change applies only while the run still owns its record. */
+const KEPT_HOURS = 24
+
+/**
+ * Records of executions; each method is one statement, and every change applies only while the run still owns its record.
+ * The clock of the database decides when a record expires; `at`, the process's own time, is what only test databases trust.
+ */
 export class IdempotencyRepository {
   readonly #db: Kysely<Database>
   readonly #jobs: Kysely<Database>
@@ -37,17 +42,18 @@ export class IdempotencyRepository {
     this.#jobs = jobs
   }
 
-  /** False when the key has a record. */
-  async insert(claim: Claim): Promise<boolean> {
-    const { numInsertedOrUpdatedRows } = await this.#db
+  /** When the new record expires; undefined when the key has one already. */
+  async insert(claim: Claim, at: Date): Promise<Date | undefined> {
+    const row = await this.#db
       .insertInto('idempotency_records')
-      .values({ account_id: claim.accountId, key: claim.key, ...claimColumns(claim), ...NO_ANSWER })
+      .values({ account_id: claim.accountId, key: claim.key, ...claimColumns(claim, at), ...NO_ANSWER })
       .onConflict((conflict) => conflict.columns(['account_id', 'key']).doNothing())
+      .returning('expires_at')
       .executeTakeFirst()
-    return numInsertedOrUpdatedRows === 1n
+    return row?.expires_at
   }
 
-  async find({ accountId, key }: RecordId): Promise<IdempotencyRecord | undefined> {
+  async find({ accountId, key }: RecordId, at: Date): Promise<IdempotencyRecord | undefined> {
     const row = await this.#db
       .selectFrom('idempotency_records as r')
       .selectAll('r')
@@ -55,17 +61,21 @@ export class IdempotencyRepository {
         sql<boolean>`exists (select 1 from processes p where p.process_id = r.process_id
           and p.heartbeat_at > now() - make_interval(secs => ${STALE_SECONDS}))`.as('alive'),
       )
+      .select(sql<boolean>`r.expires_at <= ${instantAt(at)}`.as('expired'))
       .where('account_id', '=', accountId)
       .where('key', '=', key)
       .executeTakeFirst()
-    return row === undefined ? undefined : { ...toRecord(row), alive: row.alive }
+    return row === undefined ? undefined : { ...toRecord(row), alive: row.alive, expired: row.expired }
   }
 
-  /** Begins anew in place of an execution that is over or abandoned; false when somebody was faster. */
-  async takeOver(seen: IdempotencyRecord, claim: Claim): Promise<boolean> {
-    const taken = await this.#update(seen, { state: seen.state }, { ...claimColumns(claim), ...NO_ANSWER })
-    if (taken) await this.#deleteChunks(seen)
-    return taken
+  /** Begins anew in place of an execution that is over or abandoned; gives the new expiry, undefined when somebody was faster. */
+  async takeOver(seen: IdempotencyRecord, claim: Claim, at: Date): Promise<Date | undefined> {
+    const row = await this.#updateOf(seen, { state: seen.state })
+      .set({ ...claimColumns(claim, at), ...NO_ANSWER })
+      .returning('expires_at')
+      .executeTakeFirst()
+    if (row !== undefined) await this.#deleteChunks(seen)
+    return row?.expires_at
   }
 
   /** Makes an answered execution this process's work; false when somebody was faster. */
@@ -179,7 +189,7 @@ export class IdempotencyRepository {
     return this.#deleteChunks(run)
   }
 
-  /** Forgets up to `limit` records that expired before `at`; returns how many. */
+  /** Forgets up to `limit` records that have expired; returns how many. */
   async deleteExpired(at: Date, limit: number): Promise<number> {
     const { numDeletedRows } = await this.#jobs
       .deleteFrom('idempotency_records')
@@ -190,7 +200,7 @@ export class IdempotencyRepository {
           eb
             .selectFrom('idempotency_records')
             .select(['account_id', 'key'])
-            .where('expires_at', '<=', at)
+            .where('expires_at', '<=', instantAt(at))
             .orderBy('expires_at')
             .limit(limit)
             .$asTuple('account_id', 'key'),
@@ -200,30 +210,32 @@ export class IdempotencyRepository {
     return Number(numDeletedRows)
   }
 
-  /** Stops counting what expired before `at`. */
+  /** Stops counting what has expired. */
   async releaseBytes(at: Date): Promise<void> {
-    await sql`select release_idempotency_bytes(${at})`.execute(this.#db)
+    await sql`select release_idempotency_bytes(${instantAt(at)})`.execute(this.#db)
   }
 
   async #update(
     run: RunId,
-    { state, condition = sql<boolean>`true` }: ExpectedRecord,
+    expected: ExpectedRecord,
     columns: Partial<Omit<IdempotencyRecordRow, 'headers' | 'charge'>> & {
       headers?: string | null
       charge?: string | null
     },
   ): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
+    const { numUpdatedRows } = await this.#updateOf(run, expected).set(columns).executeTakeFirst()
+    return numUpdatedRows === 1n
+  }
+
+  #updateOf(run: RunId, { state, condition = sql<boolean>`true` }: ExpectedRecord) {
+    return this.#db
       .updateTable('idempotency_records')
-      .set(columns)
       .where('account_id', '=', run.accountId)
       .where('key', '=', run.key)
       .where('request_id', '=', run.requestId)
       .where('process_id', 'is not distinct from', run.processId)
       .where('state', '=', state)
       .where(condition)
-      .executeTakeFirst()
-    return numUpdatedRows === 1n
   }
 
   async #deleteChunks({ accountId, key, requestId }: RunId): Promise<void> {
@@ -253,14 +265,18 @@ function hasRoom(
     ${accountId}::uuid, ${expiresAt}::timestamptz, ${bytes}::bigint, ${maxAccountBytes}::bigint, ${maxTotalBytes}::bigint))`
 }
 
-function claimColumns(claim: Claim) {
+function instantAt(at: Date): RawBuilder<Date> {
+  return sql<Date>`ledger_instant(${at}::timestamptz)`
+}
+
+function claimColumns(claim: Claim, at: Date) {
   return {
     fingerprint: claim.fingerprint,
     state: 'in_progress',
     process_id: claim.processId,
     request_id: claim.requestId,
-    created_at: claim.createdAt,
-    expires_at: claim.expiresAt,
+    created_at: instantAt(at),
+    expires_at: sql<Date>`${instantAt(at)} + make_interval(hours => ${KEPT_HOURS})`,
   } as const
 }
 
@@ -272,15 +288,13 @@ function bodyColumns(body: KeptBody) {
   }
 }
 
-function toRecord(row: IdempotencyRecordRow): Omit<IdempotencyRecord, 'alive'> {
+function toRecord(row: IdempotencyRecordRow): Omit<IdempotencyRecord, 'alive' | 'expired'> {
   return {
     accountId: row.account_id,
     key: row.key,
     requestId: row.request_id,
     processId: row.process_id,
     fingerprint: Buffer.from(row.fingerprint),
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
     state: row.state,
     answer: row.status === null ? null : toAnswer(row, row.status),
   }

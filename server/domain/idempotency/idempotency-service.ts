@@ -9,12 +9,18 @@ import { within } from '../within.ts'
 import type { BodyVault } from './body-vault.ts'
 import { readBody } from './body-writer.ts'
 import { fingerprintOf, parseIdempotencyKey } from './idempotency-key.ts'
-import type { AnswerPrice, Claim, IdempotencyRecord, RecordId, StorageLimits } from './idempotency-record.ts'
+import type {
+  AnswerPrice,
+  Claim,
+  IdempotencyRecord,
+  RecordId,
+  StorageLimits,
+  StoringRun,
+} from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 import { IdempotentRun } from './idempotent-run.ts'
 import { RunningRequests } from './running-requests.ts'
 
-const KEPT_MS = 24 * 3_600_000
 /** A request waits no longer for the database to record its key. */
 const CLAIM_PATIENCE_MS = 5_000
 const POLL_MS_MIN = 25
@@ -93,8 +99,8 @@ export class IdempotencyService {
       if ((await firstOf(running.ended, patience)) === 'aborted') {
         throw request.context.signal.aborted ? clientLeft() : takesTooLong()
       }
-      const record = await this.#deps.records.find(id)
-      if (record?.state === 'done' && !this.#isExpired(record)) return this.#replay(request.context, record)
+      const record = await this.#deps.records.find(id, this.#deps.clock.now())
+      if (record?.state === 'done' && !record.expired) return this.#replay(request.context, record)
     }
   }
 
@@ -114,9 +120,9 @@ export class IdempotencyService {
   /** As the only one in this process that works on the key. */
   async #lead(context: RequestContext, claim: Claim, end: () => void): Promise<Begun> {
     try {
-      const record = await this.#claimOrFind(context, claim)
-      if (record === undefined) return { kind: 'run', run: this.#run(claim, end) }
-      const replay = await this.#replay(context, record)
+      const found = await this.#claimOrFind(context, claim)
+      if (found instanceof Date) return { kind: 'run', run: this.#run({ ...claim, expiresAt: found }, end) }
+      const replay = await this.#replay(context, found)
       end()
       return replay
     } catch (error) {
@@ -128,24 +134,21 @@ export class IdempotencyService {
     }
   }
 
-  /** Undefined when the request is this process's to execute, else a record with an answer: its own to charge, or over. */
-  async #claimOrFind(context: RequestContext, claim: Claim): Promise<IdempotencyRecord | undefined> {
-    const { records, processId, wait, waitMsMax } = this.#deps
+  /** When the claim expires if the request is this process's to execute, else a record with an answer: its own to charge, or over. */
+  async #claimOrFind(context: RequestContext, claim: Claim): Promise<IdempotencyRecord | Date> {
+    const { records, clock, processId, wait, waitMsMax } = this.#deps
     let waitedMs = 0
     for (let pauseMs = POLL_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, POLL_MS_MAX)) {
-      if (await within(CLAIM_PATIENCE_MS, records.insert(claim))) return undefined
-      const seen = await within(CLAIM_PATIENCE_MS, records.find(claim))
+      const inserted = await within(CLAIM_PATIENCE_MS, records.insert(claim, clock.now()))
+      if (inserted !== undefined) return inserted
+      const seen = await within(CLAIM_PATIENCE_MS, records.find(claim, clock.now()))
       if (seen === undefined) continue
-      if (this.#isExpired(seen)) {
-        if (await records.takeOver(seen, claim)) return undefined
-        continue
-      }
-      assertSame(seen.fingerprint, claim.fingerprint)
-      if (seen.state === 'done') return seen
+      if (!seen.expired) assertSame(seen.fingerprint, claim.fingerprint)
+      if (!seen.expired && seen.state === 'done') return seen
       // This process leads the key, so a record of its own that is not over was given up.
-      if (!seen.alive || seen.processId === processId) {
-        if (seen.state === 'in_progress' && (await records.takeOver(seen, claim))) return undefined
-        if (seen.state === 'answered' && (await records.adopt(seen, processId))) return { ...seen, processId }
+      if (seen.expired || !seen.alive || seen.processId === processId) {
+        const taken = await this.#takeUp(seen, claim)
+        if (taken !== undefined) return taken
         continue
       }
       if (waitedMs >= waitMsMax) throw takesTooLong()
@@ -153,6 +156,13 @@ export class IdempotencyService {
       waitedMs += pauseMs
       if (context.signal.aborted) throw clientLeft()
     }
+  }
+
+  /** Takes over what is expired or abandoned: anew, or only to be charged if its answer is kept. Undefined when somebody was faster. */
+  async #takeUp(seen: IdempotencyRecord, claim: Claim): Promise<IdempotencyRecord | Date | undefined> {
+    const { records, clock, processId } = this.#deps
+    if (seen.expired || seen.state !== 'answered') return records.takeOver(seen, claim, clock.now())
+    return (await records.adopt(seen, processId)) ? { ...seen, processId } : undefined
   }
 
   async #replay(context: RequestContext, record: IdempotencyRecord): Promise<Begun> {
@@ -186,25 +196,14 @@ export class IdempotencyService {
     await records.finish(record, null)
   }
 
-  #run(claim: Claim, ended: () => void): IdempotentRun {
+  #run(claim: StoringRun, ended: () => void): IdempotentRun {
     const { records, vault, log, limits } = this.#deps
     const later = (write: () => Promise<void>): void => void this.#unwritten.push(write)
     return new IdempotentRun(claim, { records, vault, limits, log, later, ended })
   }
 
   #claim(id: RecordId, { requestId }: RequestContext): Omit<Claim, 'fingerprint'> {
-    const createdAt = this.#deps.clock.now()
-    return {
-      ...id,
-      requestId: dashed(requestId),
-      processId: this.#deps.processId,
-      createdAt,
-      expiresAt: new Date(createdAt.getTime() + KEPT_MS),
-    }
-  }
-
-  #isExpired(record: IdempotencyRecord): boolean {
-    return record.expiresAt <= this.#deps.clock.now()
+    return { ...id, requestId: dashed(requestId), processId: this.#deps.processId }
   }
 }
 

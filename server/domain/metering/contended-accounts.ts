@@ -108,7 +108,7 @@ export class ContendedAccounts {
   async #serveOnce(group: readonly AccountQueue[]): Promise<void> {
     const batches = group.map((queue) => {
       const taken = queue.entries.splice(0, queue.batchEntriesMax)
-      return { queue, batch: taken.filter((entry) => entry.takeForSending()) }
+      return { queue, batch: taken.filter((entry) => entry.mayBeSent()) }
     })
     const together = batches.flatMap(({ batch }) => batch)
     if (together.length === 0) return

@@ -4,16 +4,15 @@ import type { RateGrant } from '../rate-limits/rate-plan.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage, UsageLine } from './hold.ts'
 import type { ExtendOutcome, SettleItem, SettleResult } from './hold-repository.ts'
 import type { MeteredRequest } from './metered-request.ts'
+import { holdLost } from './admission-error.ts'
 
 /** What the column holds: 24 days. */
 const DURATION_MS_MAX = 2 ** 31 - 1
 
 export interface HeldRequestPorts {
   settle: (item: SettleItem) => Promise<SettleResult>
-  /** The settlement failed for good: its hold is to be released as soon as the database answers again. */
-  unsettled: (release: SettleItem) => void
-  /** The settlement is durable or has failed for good; told exactly once. */
-  ended: () => void
+  /** The settlement is durable or has failed for good, and its hold, if one is left, is to be released; told exactly once. */
+  ended: (hold: Hold) => void
   /** Grows the hold to this amount. */
   extend: (hold: Hold, toNano: bigint) => Promise<ExtendOutcome>
   settled: (hold: Hold) => void
@@ -94,7 +93,7 @@ export class HeldRequest implements MeteredRequest {
       this.#ports.returnWindows(this.grant, used)
       return await this.#finish(item)
     } finally {
-      this.#ports.ended()
+      this.#ports.ended(this.hold)
     }
   }
 
@@ -102,11 +101,7 @@ export class HeldRequest implements MeteredRequest {
     const result = await this.#write(item)
     // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
     if (result.outcome === 'lost' && item.lines !== undefined && item.lines.length > 0) {
-      throw new DomainError(
-        'hold_lost',
-        'The request lost its reservation before it ended and was not charged; send it again',
-        { retryAfterSeconds: 1 },
-      )
+      throw holdLost()
     }
     this.#ports.settled(this.hold)
     const restNano = this.hold.amountNanoUsd - result.chargedNano
@@ -125,7 +120,6 @@ export class HeldRequest implements MeteredRequest {
 
   #write(item: SettleItem): Promise<SettleResult> {
     return this.#ports.settle(item).catch((cause: unknown) => {
-      this.#ports.unsettled({ ...item, charge_nano: '0', sku: null })
       throw new DomainError(
         'unavailable',
         'The charge of this request could not be written, so it was not completed; send it again',

@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { RunStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema.ts'
 import { utcInstant } from '../clock.ts'
@@ -82,10 +82,8 @@ export interface BatchOptions {
   waits: boolean
 }
 
-const BATCH = '($1::text::settlement[], $2::text::admission[], $3::uuid, $4::timestamptz)'
-const SETTLE_AND_ADMIT = `select * from settle_and_admit${BATCH}`
-const SETTLE_AND_ADMIT_WAITING = `select * from settle_and_admit_waiting${BATCH}`
-
+const SETTLE_AND_ADMIT =
+  'select * from settle_and_admit($1::text::settlement[], $2::text::admission[], $3::uuid, $4::timestamptz, $5::boolean)'
 const EXTEND = 'select extend_hold($1::uuid, $2::uuid, $3::bigint, $4::timestamptz) as outcome'
 
 interface BatchRow {
@@ -99,8 +97,8 @@ interface BatchRow {
   admitted_at: Date | null
 }
 
-/** A hold whose process is gone. */
-export interface AbandonedHold {
+/** A hold as the database has it, with what would release it. */
+export interface OpenHold {
   release: SettleItem
   amountNano: bigint
   admittedAt: Date
@@ -125,8 +123,8 @@ export class HoldRepository {
       places[kind].push(place)
       texts[kind].push(kind === 'settle' ? settlementText(item) : admissionText(item))
     })
-    const values = [arrayText(texts.settle), arrayText(texts.admit), processId, utcInstant(at)]
-    const rows = (await this.#run(waits ? SETTLE_AND_ADMIT_WAITING : SETTLE_AND_ADMIT, values)) as BatchRow[]
+    const values = [arrayText(texts.settle), arrayText(texts.admit), processId, utcInstant(at), String(waits)]
+    const rows = (await this.#run(SETTLE_AND_ADMIT, values)) as BatchRow[]
     if (rows.length !== items.length)
       throw new Error('the database returned another number of results than it got items')
     const results: MoneyResult[] = []
@@ -182,7 +180,19 @@ export class HoldRepository {
   }
 
   /** Open holds whose process has not renewed its lease for `staleSeconds`, oldest first. */
-  async listAbandoned(staleSeconds: number, limit: number): Promise<AbandonedHold[]> {
+  listAbandoned(staleSeconds: number, limit: number): Promise<OpenHold[]> {
+    return this.#listHolds(sql`not exists (
+      select 1 from processes p
+      where p.process_id = h.process_id and p.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
+    ) order by h.admitted_at limit ${limit}`)
+  }
+
+  /** All open holds of one process. */
+  listOfProcess(processId: string): Promise<OpenHold[]> {
+    return this.#listHolds(sql`h.process_id = ${processId}::uuid`)
+  }
+
+  async #listHolds(condition: RawBuilder<unknown>): Promise<OpenHold[]> {
     const { rows } = await sql<{
       account_id: string
       request_id: string
@@ -192,11 +202,7 @@ export class HoldRepository {
       admitted_at: Date
     }>`
       select h.account_id, h.request_id, h.currency, h.day, h.amount_nano, h.admitted_at from holds h
-      where not exists (
-        select 1 from processes p
-        where p.process_id = h.process_id and p.heartbeat_at > now() - make_interval(secs => ${staleSeconds})
-      )
-      order by h.admitted_at limit ${limit}`.execute(this.#db)
+      where ${condition}`.execute(this.#db)
     return rows.map(({ amount_nano: amountNano, admitted_at: admittedAt, ...row }) => ({
       release: { ...row, charge_nano: '0', transfer_id: row.request_id, sku: null },
       amountNano,

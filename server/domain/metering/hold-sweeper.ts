@@ -1,7 +1,7 @@
 import { type Clock, utcDay } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
-import type { AbandonedHold, HoldRepository, SettleItem, SettleResult } from './hold-repository.ts'
+import type { HoldRepository, OpenHold, SettleItem, SettleResult } from './hold-repository.ts'
 
 const HEARTBEAT_SECONDS = 10
 /** A process whose lease is older is dead to the others. */
@@ -13,8 +13,8 @@ const SWEEP_ITEMS_MAX = 1_000
 export interface HoldSweeperDependencies {
   holds: HoldRepository
   settle: (item: SettleItem) => Promise<SettleResult>
-  /** Frees this process's own holds whose settlement failed. */
-  releaseUnsettled: () => Promise<void>
+  /** Whether a request of this process is between the begin of its admission and the end of its settlement. */
+  isUnderWay: (requestId: string) => boolean
   /** DIEM of an earlier day that a release gave back. */
   expireRest: DiemAllowance['expireRest']
   /** An account's balance changed by a release. */
@@ -44,13 +44,25 @@ export class HoldSweeper {
    * that to the next time: the others must have had theirs to renew their leases.
    */
   async maintain(): Promise<void> {
-    const { holds, processId, releaseUnsettled, clock } = this.#deps
+    const { holds, processId, clock } = this.#deps
     const beganMs = clock.nowMs()
     const leaseSeconds = await holds.heartbeat(processId)
     // A commit that takes long makes the leases of others as old as it makes this one.
     const standstillSeconds = leaseSeconds + (clock.nowMs() - beganMs) / 1_000
-    await releaseUnsettled()
-    if (standstillSeconds < MISSED_SECONDS) await this.sweep(STALE_SECONDS)
+    await Promise.all([this.releaseOwn(), standstillSeconds < MISSED_SECONDS && this.sweep(STALE_SECONDS)])
+  }
+
+  /**
+   * Releases the holds of this process that no request stands behind: the answer to the admission was lost, or the
+   * settlement failed. No other process would, since this one lives.
+   */
+  async releaseOwn(): Promise<void> {
+    const { holds, processId, isUnderWay } = this.#deps
+    const own = await holds.listOfProcess(processId)
+    // Asked afterwards, so that no hold among them is of a request that began meanwhile.
+    const left = own.filter(({ release }) => !isUnderWay(release.request_id))
+    // What cannot be released now is found again the next time.
+    await Promise.allSettled(left.map((hold) => this.#release(hold)))
   }
 
   /** Releases every abandoned hold and forgets the processes that left them; returns how many. */
@@ -72,7 +84,7 @@ export class HoldSweeper {
     await this.#deps.holds.endProcess(this.#deps.processId)
   }
 
-  async #release({ release, amountNano, admittedAt }: AbandonedHold): Promise<void> {
+  async #release({ release, amountNano, admittedAt }: OpenHold): Promise<void> {
     const { settle, expireRest, released } = this.#deps
     const { outcome } = await settle(release)
     const { account_id: accountId, request_id: requestId, currency } = release

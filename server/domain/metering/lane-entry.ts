@@ -2,16 +2,13 @@ import type { MoneyItem, MoneyResult } from './hold-repository.ts'
 
 export type LaneRejectionReason = 'full' | 'late' | 'client_left'
 
-/** An item that the lane gave up. */
+/** An item that the lane gave up; if it was sent, the database may have done it all the same. */
 export class LaneRejection extends Error {
   readonly reason: LaneRejectionReason
-  /** True if the database may have done it all the same. */
-  readonly sent: boolean
 
-  constructor(reason: LaneRejectionReason, sent: boolean) {
+  constructor(reason: LaneRejectionReason) {
     super(`the money lane gave an item up: ${reason}`)
     this.reason = reason
-    this.sent = sent
   }
 }
 
@@ -34,7 +31,6 @@ export class LaneEntry {
   readonly #signal: AbortSignal | undefined
   readonly #resolvers = Promise.withResolvers<MoneyResult>()
   readonly #notifyEnded: () => void
-  #inFlight = false
   /** It was sent and the response was lost, so the database may have done it. */
   #uncertain = false
   #ended = false
@@ -55,22 +51,14 @@ export class LaneEntry {
     return this.#ended
   }
 
-  /** False when nobody waits for it any more; otherwise it is in flight. */
-  takeForSending(): boolean {
+  /** False when nobody waits for it any more. */
+  mayBeSent(): boolean {
     if (this.#signal?.aborted === true && !this.#uncertain) this.giveUp('client_left')
-    if (this.#ended) return false
-    this.#inFlight = true
-    return true
-  }
-
-  /** The database did nothing. */
-  returnUndone(): void {
-    this.#inFlight = false
+    return !this.#ended
   }
 
   /** The response was lost. */
   returnUncertain(): void {
-    this.#inFlight = false
     this.#uncertain = true
   }
 
@@ -83,7 +71,7 @@ export class LaneEntry {
   }
 
   giveUp(reason: LaneRejectionReason): void {
-    this.reject(new LaneRejection(reason, this.#inFlight || this.#uncertain))
+    this.reject(new LaneRejection(reason))
   }
 
   #end(): boolean {

@@ -17,10 +17,9 @@ import type {
   SettleItem,
   SettleResult,
 } from './hold-repository.ts'
-import { LaneRejection } from './lane-entry.ts'
 import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
 import { MoneyLane, type SubmitOptions } from './money-lane.ts'
-import { belowMinimum, notAdmitted, refusal, type KeyLimit } from './refusal.ts'
+import { belowMinimum, notAdmitted, admissionError, type KeyLimit } from './admission-error.ts'
 
 /** How long an item waits for the database before it is given up. */
 export interface Patience {
@@ -62,9 +61,8 @@ export class MeteringService implements Metering, LateMetering {
   /** Admissions and settlements share one lane: one call and one commit for whatever waits of both. */
   readonly #lane: MoneyLane
   readonly #patience: Patience
-  readonly #unsettled: SettleItem[] = []
   /** Requests between the begin of their admission and the end of their settlement. */
-  #underWay = 0
+  readonly #underWay = new Set<string>()
   #idle: (() => void)[] = []
 
   constructor(deps: MeteringDependencies) {
@@ -78,15 +76,16 @@ export class MeteringService implements Metering, LateMetering {
   }
 
   open(request: AdmissionRequest): Promise<MeteredRequest> {
-    return this.#begin(() => this.#open(request))
+    const requestId = dashed(request.context.requestId)
+    return this.#begin(requestId, () => this.#open(requestId, request))
   }
 
   async settleLate({ context, requestId, admittedAt, usage, maxNanoUsd, grant }: LateCharge): Promise<void> {
-    const held = await this.#begin(async () => {
+    const held = await this.#begin(requestId, async () => {
       const amountNanoUsd = chargeOf(usage, maxNanoUsd)
       const hold = await this.#hold(context, { requestId, lateAt: admittedAt, amountNanoUsd })
       if (hold !== 'settled_before') return new HeldRequest(hold, grant, this.#heldRequestPorts)
-      this.#end()
+      this.#end(requestId)
       return undefined
     })
     await held?.settle(usage)
@@ -99,14 +98,13 @@ export class MeteringService implements Metering, LateMetering {
 
   /** Resolves when every request that was opened has ended, and no admission or settlement is waiting or in flight. */
   async drained(): Promise<void> {
-    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+    if (this.#underWay.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
     await this.#lane.drained()
   }
 
-  /** Frees holds whose admission or settlement failed while the database was away; a sweeper of another process would not, since this one lives. */
-  async releaseUnsettled(): Promise<void> {
-    const releases = this.#unsettled.splice(0)
-    await Promise.all(releases.map((item) => this.settleItem(item).catch(() => void this.#unsettled.push(item))))
+  /** Whether a hold of this request may still be charged by this process. */
+  isUnderWay(requestId: string): boolean {
+    return this.#underWay.has(requestId)
   }
 
   /** Ends holds in the same batches as everything else; the sweeper's entry. */
@@ -117,15 +115,11 @@ export class MeteringService implements Metering, LateMetering {
     })
   }
 
-  async #open(request: AdmissionRequest): Promise<MeteredRequest> {
+  async #open(requestId: string, request: AdmissionRequest): Promise<MeteredRequest> {
     const grant = await this.#deps.rateLimiter.admit(request.plan)
     try {
       const { context, holdNanoUsd } = request
-      const hold = await this.#hold(context, {
-        requestId: dashed(context.requestId),
-        lateAt: null,
-        amountNanoUsd: holdNanoUsd,
-      })
+      const hold = await this.#hold(context, { requestId, lateAt: null, amountNanoUsd: holdNanoUsd })
       if (hold === 'settled_before') throw new Error('only a late charge finds its usage settled')
       if (context.caller.kind === 'wallet') await this.#assertMinimum(hold)
       return new HeldRequest(hold, grant, this.#heldRequestPorts)
@@ -136,19 +130,19 @@ export class MeteringService implements Metering, LateMetering {
   }
 
   /** Counts a request as under way until what it opens has ended. */
-  async #begin<Opened>(open: () => Promise<Opened>): Promise<Opened> {
-    this.#underWay++
+  async #begin<Opened>(requestId: string, open: () => Promise<Opened>): Promise<Opened> {
+    this.#underWay.add(requestId)
     try {
       return await open()
     } catch (error) {
-      this.#end()
+      this.#end(requestId)
       throw error
     }
   }
 
-  #end(): void {
-    this.#underWay--
-    if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  #end(requestId: string): void {
+    this.#underWay.delete(requestId)
+    if (this.#underWay.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   async #hold(
@@ -172,7 +166,7 @@ export class MeteringService implements Metering, LateMetering {
     if (result.outcome === 'settled_before') return 'settled_before'
     const { currency, admittedAt, usdNano, diemNano } = result
     if (currency === null || admittedAt === null) {
-      throw refusal(result, wantedNanoUsd, await this.#findKeyLimit(result.outcome, accountId, keyId))
+      throw admissionError(result, wantedNanoUsd, await this.#findKeyLimit(result.outcome, accountId, keyId))
     }
     balanceFeed.changed(accountId)
     return {
@@ -195,27 +189,31 @@ export class MeteringService implements Metering, LateMetering {
     return holds.findKeyLimit(accountId, keyId, { currency, at: clock.now() }).catch(() => undefined)
   }
 
-  /** Judged by what the admission answered, so that it costs no look of its own; only a refusal has to free its hold. */
-  async #assertMinimum({ accountId, requestId, admittedAt, balancesBefore }: Hold): Promise<void> {
+  /** Judged by what the admission answered, so that it costs no look of its own; only a rejection has to free its hold. */
+  async #assertMinimum({ accountId, requestId, admittedAt, currency, balancesBefore }: Hold): Promise<void> {
     const { walletMinimumNanoUsd } = this.#deps
     if (balancesBefore.usdNano + balancesBefore.diemNano >= walletMinimumNanoUsd) return
-    const release = toRelease({ account_id: accountId, request_id: requestId, day: utcDay(admittedAt) })
-    await this.settleItem(release).catch(() => void this.#unsettled.push(release))
+    const release: SettleItem = {
+      account_id: accountId,
+      request_id: requestId,
+      day: utcDay(admittedAt),
+      currency,
+      charge_nano: '0',
+      transfer_id: requestId,
+      sku: null,
+    }
+    // The client hears of its balance all the same; the sweeper finds a hold that is left.
+    await this.settleItem(release).catch(() => undefined)
     this.#deps.balanceFeed.changed(accountId)
     throw belowMinimum(balancesBefore, walletMinimumNanoUsd)
   }
 
   async #admit(item: AdmitItem, options: SubmitOptions): Promise<AdmitResult> {
-    try {
-      const admitted = await this.#lane.submit({ kind: 'admit', item }, options)
-      if (admitted.kind !== 'admit') throw new Error('an admission has an admission result')
-      return admitted.result
-    } catch (error) {
-      // The hold may exist though the response was lost; while this process lives, no sweeper would release it.
-      const mayBeHeld = !(error instanceof LaneRejection) || error.sent
-      if (mayBeHeld) this.#unsettled.push(toRelease({ ...item, day: utcDay(this.#deps.clock.now()) }))
+    const admitted = await this.#lane.submit({ kind: 'admit', item }, options).catch((error: unknown) => {
       throw notAdmitted(error)
-    }
+    })
+    if (admitted.kind !== 'admit') throw new Error('an admission has an admission result')
+    return admitted.result
   }
 
   /** Sent again while the database is away or the account is locked: growing to an amount is safe to repeat. */
@@ -235,8 +233,7 @@ export class MeteringService implements Metering, LateMetering {
 
   readonly #heldRequestPorts = {
     settle: (item: SettleItem) => this.settleItem(item),
-    unsettled: (item: SettleItem) => void this.#unsettled.push(item),
-    ended: () => this.#end(),
+    ended: ({ requestId }: Hold) => this.#end(requestId),
     extend: (hold: Hold, toNano: bigint) => this.#extend(hold, toNano),
     settled: (hold: Hold) => this.#deps.balanceFeed.changed(hold.accountId),
     returnWindows: (...args: Parameters<RateLimiter['correct']>) => this.#deps.rateLimiter.correct(...args),
@@ -254,9 +251,4 @@ interface HoldRequest {
   /** The instant of the original request, if this makes up for its charge. */
   lateAt: Date | null
   amountNanoUsd: bigint
-}
-
-/** Frees whatever hold of this request there is; where there is none, nothing happens. */
-function toRelease({ account_id, request_id, day }: Pick<SettleItem, 'account_id' | 'request_id' | 'day'>): SettleItem {
-  return { account_id, request_id, day, currency: 'usd', charge_nano: '0', transfer_id: request_id, sku: null }
 }

@@ -113,7 +113,7 @@ export class MoneyLane {
     this.#flushing = true
     while (this.#waiting.length > 0) {
       await this.#pauseForBusy()
-      const batch = this.#waiting.splice(0, BATCH_ENTRIES_MAX).filter((entry) => entry.takeForSending())
+      const batch = this.#waiting.splice(0, BATCH_ENTRIES_MAX).filter((entry) => entry.mayBeSent())
       const delivery = this.#deliver(batch)
       await (batch.length > 1 ? Promise.all([delivery, this.#deps.wait(PACE_MS)]) : delivery)
     }
@@ -138,7 +138,6 @@ export class MoneyLane {
       if (isTransientDatabaseFailure(error)) return this.#queueAgain(batch)
       // Alone it is the one at fault; several are sorted out account by account, away from the others.
       if (batch.length === 1 && !isLockTimeout(error)) batch[0]?.reject(error)
-      for (const entry of batch) entry.returnUndone()
       this.#waiting.unshift(...batch.filter((entry) => !entry.ended))
       this.#contend(batch)
     }
@@ -166,10 +165,7 @@ export class MoneyLane {
 
   /** By chance an account is locked for a moment; one that is locked again and again leaves the main lane. */
   #requeueBusy(busy: readonly LaneEntry[]): void {
-    for (const entry of busy) {
-      entry.returnUndone()
-      entry.busyCount++
-    }
+    for (const entry of busy) entry.busyCount++
     this.#waiting.unshift(...busy.filter((entry) => !entry.ended))
     this.#contend(busy.filter((entry) => entry.busyCount >= BUSY_COUNT_MAX))
   }
@@ -188,7 +184,6 @@ export class MoneyLane {
     try {
       const results = await this.#send(batch, true)
       const busy = batch.filter((entry, index) => !endBy(entry, results[index]))
-      for (const entry of busy) entry.returnUndone()
       return busy.length === 0 ? 'done' : 'retry'
     } catch (error) {
       if (isTransientDatabaseFailure(error)) {
@@ -196,7 +191,6 @@ export class MoneyLane {
         await this.#deps.wait(RETRY_DELAY_MS)
         return 'retry'
       }
-      for (const entry of batch) entry.returnUndone()
       if (isLockTimeout(error)) return 'locked'
       if (batch.length > 1) return 'split'
       batch[0]?.reject(error)

@@ -19,6 +19,8 @@ export type AnswerBody = { shape: 'single'; item: AnswerItem } | { shape: 'batch
 
 /** Debug traces nest thousands deep; the reader keeps one flag a level. */
 const ANSWER_NESTING_LEVELS_MAX = 1_000_000
+/** Ten times the largest batch: the records of more items would take far more memory than their bytes. */
+const ANSWER_ITEMS_MAX = 1_000
 
 /** Reads a complete answer body strictly; undefined when it is no JSON object and no array. */
 export function readAnswer(body: Buffer): AnswerBody | undefined {
@@ -40,6 +42,7 @@ function readItems(reader: JsonReader): AnswerItem[] {
   if (reader.take(0x5d)) return []
   const items: AnswerItem[] = []
   do {
+    if (items.length === ANSWER_ITEMS_MAX) throw reader.malformed()
     if (reader.peek() === 0x7b) items.push(readItem(reader))
     else {
       const start = reader.at

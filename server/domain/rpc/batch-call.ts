@@ -1,9 +1,10 @@
-import { type AnswerItem, readAnswer } from './answer-reader.ts'
+import type { AnswerItem } from './answer-reader.ts'
 import { matchAnswers } from './batch-answers.ts'
 import type { CallPlan, PlannedCall } from './call-plan.ts'
 import { forwardedBytes } from './envelope-scanner.ts'
 import type { RoutedAnswer } from './node-router.ts'
 import type { NodeAnswer } from './rpc-node.ts'
+import type { RpcBodyReader } from './rpc-body-reader.ts'
 import { RPC_ERROR_CREDITS } from './rpc-pricing.ts'
 import { isSuccess, joined } from './single-answer.ts'
 
@@ -52,10 +53,18 @@ function jsonArray(items: readonly Buffer[]): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Reads a node's answer to a part; undefined when no item of it can be used. `budget` bounds the whole batch. */
+interface PartReading {
+  part: BatchPart
+  body: Buffer
+  /** Bounds the whole batch. */
+  budget: { bytes: number }
+  bodies: Pick<RpcBodyReader, 'readAnswer'>
+}
+
+/** Reads a node's answer to a part; undefined when no item of it can be used. */
 export async function readPartAnswer(
   answer: NodeAnswer,
-  { part, body, budget }: { part: BatchPart; body: Buffer; budget: { bytes: number } },
+  { part, body, budget, bodies }: PartReading,
 ): Promise<PartOutcome | undefined> {
   const chunks: Uint8Array[] = []
   for await (const chunk of answer.body) {
@@ -63,10 +72,10 @@ export async function readPartAnswer(
     if (budget.bytes < 0) return undefined
     chunks.push(chunk)
   }
-  const bytes = joined(chunks)
+  const received = joined(chunks)
   const isSilent = part.calls.every(({ item }) => item.id === null)
-  if (bytes.length === 0) return isSilent && isSuccess(answer.status) ? { ...noAnswers(part, body) } : undefined
-  const read = readAnswer(bytes)
+  if (received.length === 0) return isSilent && isSuccess(answer.status) ? { ...noAnswers(part, body) } : undefined
+  const { raw: bytes, answer: read } = await bodies.readAnswer(received)
   if (read === undefined) return undefined
   if (read.shape === 'batch') {
     if (!isSuccess(answer.status)) return undefined

@@ -1,3 +1,5 @@
+import type { UsageLine } from '../metering/hold.ts'
+import type { CallPlan } from './call-plan.ts'
 import { formatUsdFixed } from '../money.ts'
 
 /** Price class of a method. */
@@ -24,4 +26,28 @@ export function creditsOf(baseCredits: number, tier: RpcTier): number {
 /** Decimal string with 8 decimals. Odd multiples of 5 credits end in exactly half a unit, which floating point rounds wrongly. */
 export function costUsdOf(credits: number, pricePerCreditNanoUsd: bigint): string {
   return formatUsdFixed(BigInt(credits) * pricePerCreditNanoUsd, 8)
+}
+
+interface CreditPrices {
+  pricePerCreditNanoUsd: bigint
+  /** As receipts write it. */
+  unitPriceUsd: string
+}
+
+/** One line of usage for each method; `credits` by position of the call. */
+export function linesByMethod(
+  { calls }: CallPlan,
+  credits: readonly number[],
+  { pricePerCreditNanoUsd, unitPriceUsd }: CreditPrices,
+): UsageLine[] {
+  const units = new Map<string, number>()
+  for (const [index, { method }] of calls.entries()) {
+    units.set(method.name, (units.get(method.name) ?? 0) + (credits[index] ?? 0))
+  }
+  return [...units].map(([type, total]) => ({
+    type,
+    units: total,
+    amountNanoUsd: BigInt(total) * pricePerCreditNanoUsd,
+    unitPriceUsd,
+  }))
 }

@@ -1,11 +1,12 @@
 import type { RequestContext } from '../caller.ts'
-import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import type { Journaled } from '../idempotency/answer-journal.ts'
+import type { Journaled } from '../metering/answer-journal.ts'
 import type { LedgerService } from '../ledger/ledger-service.ts'
-import type { UnchargedUsage, Usage, UsageLine, UsageOutcome } from '../metering/hold.ts'
-import type { MeteredRequest, Metering } from '../metering/metered-request.ts'
-import { refusal } from '../metering/refusal.ts'
+import type { UsageOutcome } from '../metering/hold.ts'
+import type { MeteredRequest } from '../metering/metered-request.ts'
+import type { MeteredRun, RunCharge } from '../metering/metered-run.ts'
+import type { MeteredRuns, RunPlan } from '../metering/metered-runs.ts'
+import { admissionError } from '../metering/admission-error.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import { RPC_SKU_PREFIX } from '../usage/reports/usage.ts'
@@ -24,32 +25,27 @@ import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import type { NodeRouter, RoutedAnswer } from './node-router.ts'
 import { type Currency, formatUsd } from '../money.ts'
-import { costUsdOf, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
+import type { RpcBodyReader } from './rpc-body-reader.ts'
+import { costUsdOf, linesByMethod, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
 import { type PricedMethod, priceMethods, quotePlan, type RpcQuote } from './rpc-quote.ts'
 import { relayStream } from './single-answer.ts'
 import type { SingleSender } from './single-sender.ts'
+import { itemAt } from '../item-at.ts'
 
 const PARALLEL_PARTS_MAX = 8
 
-/** Reads large bodies where they delay no other request. */
-export interface EnvelopeReader {
-  isLarge: (body: Buffer) => boolean
-  scanEnvelope: (body: Buffer) => Promise<Envelope>
-}
-
 export interface RpcServiceDependencies {
-  metering: Metering
+  runs: MeteredRuns
   ratePlans: Pick<RatePlans, 'planForRpc'>
   rateLimiter: Pick<RateLimiter, 'admit' | 'giveBack'>
   ledger: Pick<LedgerService, 'balances'>
-  bodies: EnvelopeReader
+  bodies: RpcBodyReader
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
   /** For batches. */
   nodes: NodeRouter
   /** For requests that stand alone. */
   singles: SingleSender
-  clock: Clock
   pricePerCreditNanoUsd: bigint
 }
 
@@ -68,17 +64,8 @@ export interface RpcResponse {
 
 interface Admitted {
   plan: CallPlan
-  metered: MeteredRequest
+  run: MeteredRun<RpcResponse>
   context: Journaled<RpcResponse>
-  startedAtMs: number
-}
-
-interface Charge {
-  /** Price by position of the call. */
-  credits: readonly number[]
-  outcome: UsageOutcome
-  nodeId: string
-  retries: number
 }
 
 /**
@@ -120,23 +107,20 @@ export class RpcService {
    * context, each answer is kept before it is charged.
    */
   async call(context: Journaled<RpcResponse>, slug: string, body: Buffer): Promise<RpcResponse> {
-    const { bodies, metering, methods, ratePlans, clock, pricePerCreditNanoUsd } = this.#deps
+    const { bodies, methods, ratePlans, runs, pricePerCreditNanoUsd } = this.#deps
     const network = this.#network(slug)
-    const startedAtMs = clock.nowMs()
     const envelope = bodies.isLarge(body) ? await this.#scanLarge(context, network, body) : scanEnvelope(body)
     const plan = planCalls({ body, envelope }, network, methods)
-    const metered = await metering.open({
-      context,
-      plan: ratePlans.planForRpc(context.caller, plan.credits),
+    const sku = RPC_SKU_PREFIX + network.slug
+    const runPlan: RunPlan = {
+      soldAs: { sku, modelName: sku, modelType: null, unitType: 'credits' },
+      ratePlan: ratePlans.planForRpc(context.caller, plan.credits),
       holdNanoUsd: BigInt(plan.credits) * pricePerCreditNanoUsd,
-    })
-    const admitted = { plan, metered, context, startedAtMs }
-    try {
-      return plan.batch ? await this.#callBatch(admitted) : await this.#callSingle(admitted)
-    } catch (error) {
-      await metered.release(this.#unchargedUsage(admitted))
-      throw error
     }
+    return runs.run(context, runPlan, (run) => {
+      const admitted = { plan, run, context }
+      return plan.batch ? this.#callBatch(admitted) : this.#callSingle(admitted)
+    })
   }
 
   /**
@@ -164,45 +148,37 @@ export class RpcService {
     if (balances.some(({ balanceNanoUsd, heldNanoUsd }) => balanceNanoUsd > heldNanoUsd)) return
     const nanoOf = (name: Currency): bigint => balances.find(({ currency }) => currency === name)?.balanceNanoUsd ?? 0n
     const found = { outcome: 'insufficient_balance', usdNano: nanoOf('usd'), diemNano: nanoOf('diem') } as const
-    throw refusal(found, BigInt(baseCredits) * pricePerCreditNanoUsd)
+    throw admissionError(found, BigInt(baseCredits) * pricePerCreditNanoUsd)
   }
 
-  async #callSingle(admitted: Admitted): Promise<RpcResponse> {
-    const { plan, context, metered } = admitted
-    const [call] = plan.calls
-    if (call === undefined) throw new Error('a single request has one call')
+  async #callSingle({ plan, run, context }: Admitted): Promise<RpcResponse> {
+    const call = itemAt(plan.calls, 0)
     const { value, nodeId, retries } = await this.#deps.singles.send({ plan, call, signal: context.signal })
+    run.servedBy({ upstreamId: nodeId, retries })
     const failed = value.shape !== 'empty' && value.kind === 'error'
     const credits = failed ? RPC_ERROR_CREDITS : call.credits
-    const charge: Charge = { credits: [credits], outcome: failed ? 'rpc_error' : 'completed', nodeId, retries }
+    const charge = this.#charge(plan, { credits: [credits], outcome: failed ? 'rpc_error' : 'completed' })
     if (value.shape === 'stream') {
       const body = relayStream(value, {
         signal: context.signal,
         keep: (bytes) => context.journal?.piece(bytes),
-        settle: (end) =>
-          end === 'answered' ? this.#settle(admitted, charge, response) : this.#cutOff(admitted, charge),
-        release: () => metered.release(this.#unchargedUsage(admitted)),
+        settle: async (end) => void (await (end === 'answered' ? run.settle(charge, response) : cutOff())),
+        release: () => run.release(),
       })
-      const response = this.#response({ credits, retries, metered }, body)
+      // The client left in mid-answer: it pays what was announced, unless its key promises a whole answer for the price.
+      const cutOff = () =>
+        context.journal === undefined ? run.settle({ ...charge, outcome: 'client_disconnected' }) : run.release()
+      const response = this.#response({ credits, retries, metered: run.metered }, body)
       return response
     }
-    const response = this.#response(
-      { credits, retries, metered },
-      value.shape === 'empty' ? Buffer.alloc(0) : value.bytes,
-    )
-    await this.#settle(admitted, charge, response)
+    const bytes = value.shape === 'empty' ? Buffer.alloc(0) : value.bytes
+    const response = this.#response({ credits, retries, metered: run.metered }, bytes)
+    await run.settle(charge, response)
     return response
   }
 
-  /** The client left in mid-answer: it pays what was announced, unless its key promises a whole answer for the price. */
-  #cutOff(admitted: Admitted, charge: Charge): Promise<void> {
-    if (admitted.context.journal !== undefined) return admitted.metered.release()
-    return this.#charge(admitted, this.#usage(admitted, { ...charge, outcome: 'client_disconnected' }))
-  }
-
-  async #callBatch(admitted: Admitted): Promise<RpcResponse> {
-    const { plan, context, metered } = admitted
-    const { nodes } = this.#deps
+  async #callBatch({ plan, run, context }: Admitted): Promise<RpcResponse> {
+    const { bodies, nodes } = this.#deps
     const network = plan.network.slug
     const write = plan.calls.some(({ method }) => method.write)
     const budget = { bytes: BATCH_ANSWER_BYTES_MAX }
@@ -211,22 +187,23 @@ export class RpcService {
       parallel: write ? 1 : PARALLEL_PARTS_MAX,
       send: (part) =>
         nodes.send({ network, body: part.bytes, write, signal: context.signal }, (answer) =>
-          readPartAnswer(answer, { part, body: plan.body, budget }),
+          readPartAnswer(answer, { part, body: plan.body, budget, bodies }),
         ),
     })
-    const answered = firstAnswered(results, context.signal)
+    const { nodeId } = firstAnswered(results, context.signal)
+    const retries = results.reduce((sum, result) => sum + (result.status === 'fulfilled' ? result.value.retries : 1), 0)
+    run.servedBy({ upstreamId: nodeId, retries })
     const outcomes = results.map((result, index): PartOutcome => {
       if (result.status === 'fulfilled') return result.value.value
       const part = parts[index]
       return part === undefined ? { outcomes: [], verbatim: null } : noAnswers(part, plan.body)
     })
     const calls = outcomes.flatMap((part) => part.outcomes)
-    const retries = results.reduce((sum, result) => sum + (result.status === 'fulfilled' ? result.value.retries : 1), 0)
     const credits = calls.map((call) => call.credits)
     const outcome = calls.every((call) => call.failed) ? 'rpc_error' : 'completed'
     const total = credits.reduce((sum, price) => sum + price, 0)
-    const response = this.#response({ credits: total, retries, metered }, joinParts(outcomes))
-    await this.#settle(admitted, { credits, outcome, nodeId: answered.nodeId, retries }, response)
+    const response = this.#response({ credits: total, retries, metered: run.metered }, joinParts(outcomes))
+    await run.settle(this.#charge(plan, { credits, outcome }), response)
     return response
   }
 
@@ -238,42 +215,12 @@ export class RpcService {
     throw new DomainError('invalid_request', message, { field: 'network' })
   }
 
-  async #settle(admitted: Admitted, charge: Charge, response: RpcResponse): Promise<void> {
-    const usage = this.#usage(admitted, charge)
-    await admitted.context.journal?.answered(response, usage)
-    await this.#charge(admitted, usage)
-  }
-
-  async #charge({ metered }: Admitted, usage: Usage): Promise<void> {
-    await metered.settle(usage, { credits: usage.lines.reduce((sum, line) => sum + line.units, 0) })
-  }
-
-  #usage({ plan, startedAtMs }: Admitted, charge: Charge): Usage {
-    const { pricePerCreditNanoUsd } = this.#deps
-    return {
-      ...this.#usageOf(plan, startedAtMs),
-      lines: linesByMethod(plan, {
-        credits: charge.credits,
-        pricePerCreditNanoUsd,
-        unitPriceUsd: this.#unitPriceUsd,
-      }),
-      outcome: charge.outcome,
-      upstreamId: charge.nodeId,
-      retries: charge.retries,
-    }
-  }
-
-  /** For the request log. Not of an answer that its idempotency record may hold: a repeat can still have to pay for it. */
-  #unchargedUsage({ plan, context, startedAtMs }: Admitted): UnchargedUsage | undefined {
-    if (context.journal !== undefined) return undefined
-    const outcome = context.signal.aborted ? 'client_disconnected' : 'upstream_failed'
-    return { ...this.#usageOf(plan, startedAtMs), outcome, upstreamId: null, retries: 0 }
-  }
-
-  #usageOf({ network }: CallPlan, startedAtMs: number): Omit<UnchargedUsage, 'outcome' | 'upstreamId' | 'retries'> {
-    const sku = RPC_SKU_PREFIX + network.slug
-    const durationMs = this.#deps.clock.nowMs() - startedAtMs
-    return { sku, modelName: sku, modelType: null, unitType: 'credits', estimated: false, durationMs }
+  #charge(plan: CallPlan, { credits, outcome }: { credits: readonly number[]; outcome: UsageOutcome }): RunCharge {
+    const lines = linesByMethod(plan, credits, {
+      pricePerCreditNanoUsd: this.#deps.pricePerCreditNanoUsd,
+      unitPriceUsd: this.#unitPriceUsd,
+    })
+    return { lines, outcome, estimated: false, used: { credits: credits.reduce((sum, price) => sum + price, 0) } }
   }
 
   #response(
@@ -296,27 +243,4 @@ function firstAnswered(
   if (answered !== undefined) return answered.value
   const failed = results.find((result) => result.status === 'rejected')
   throw failed?.reason
-}
-
-interface CreditPrices {
-  /** By position of the call. */
-  credits: readonly number[]
-  pricePerCreditNanoUsd: bigint
-  unitPriceUsd: string
-}
-
-function linesByMethod(
-  { calls }: CallPlan,
-  { credits, pricePerCreditNanoUsd, unitPriceUsd }: CreditPrices,
-): UsageLine[] {
-  const units = new Map<string, number>()
-  for (const [index, { method }] of calls.entries()) {
-    units.set(method.name, (units.get(method.name) ?? 0) + (credits[index] ?? 0))
-  }
-  return [...units].map(([type, total]) => ({
-    type,
-    units: total,
-    amountNanoUsd: BigInt(total) * pricePerCreditNanoUsd,
-    unitPriceUsd,
-  }))
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { safeParseDescribed } from './described.ts'
 
 /** Checked at a time; the first ones with a fault are the last ones that are looked at. */
 const CHECKED_AT_ONCE = 64
@@ -14,7 +15,7 @@ export function boundedList<Item extends z.ZodType>(item: Item, itemsMax: number
     .transform((values, context): z.output<Item>[] => {
       const items: z.output<Item>[] = []
       for (let start = 0; start < values.length; start += CHECKED_AT_ONCE) {
-        const parsed = some.safeParse(values.slice(start, start + CHECKED_AT_ONCE))
+        const parsed = safeParseDescribed(some, values.slice(start, start + CHECKED_AT_ONCE))
         if (parsed.success) {
           items.push(...parsed.data)
           continue

@@ -1,19 +1,24 @@
 import { z } from 'zod'
 import { DomainError, type ValidationTree } from '../errors.ts'
-import { describeIssue, describeSent } from './messages.ts'
-
-z.config({ customError: describeIssue })
+import { safeParseDescribed } from './described.ts'
+import { describeSent } from './messages.ts'
 
 /** Parses `value` or throws `invalid_request` with the specification's `_errors` tree. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value)
+  const parsed = safeParseDescribed(schema, value)
   if (parsed.success) return parsed.data
-  throw invalidRequest(parsed.error, value)
+  throw invalidRequest(parsed.error.issues, value)
+}
+
+/** What a schema objects to, as https://standardschema.dev gives it; zod's own issues have their code as well. */
+export interface SchemaIssue {
+  message: string
+  path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined
 }
 
 /** One sentence that names every offending field of `input` and what it holds, beside the tree. */
-export function invalidRequest(error: z.ZodError, input: unknown): DomainError {
-  const issues = error.issues.map((issue) => explained(issue, input))
+export function invalidRequest(found: readonly SchemaIssue[], input: unknown): DomainError {
+  const issues = found.map((issue) => explained(toZodIssue(issue), input))
   const field = issues[0]?.path.map(String).join('.')
   const sentences = issues.slice(0, 5).map(({ path, message }) => {
     return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`
@@ -22,6 +27,11 @@ export function invalidRequest(error: z.ZodError, input: unknown): DomainError {
     details: z.formatError(new z.ZodError(issues)) as ValidationTree,
     ...(field ? { field } : {}),
   })
+}
+
+function toZodIssue({ path = [], ...issue }: SchemaIssue): z.core.$ZodIssue {
+  const keys = path.map((part) => (typeof part === 'object' ? part.key : part))
+  return { code: 'custom', ...issue, path: keys }
 }
 
 function explained(issue: z.core.$ZodIssue, input: unknown): z.core.$ZodIssue {

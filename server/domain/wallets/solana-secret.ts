@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
-import { decodeBase58, encodeBase58 } from './base58.ts'
+import { base58 } from '@scure/base'
+import { decodeBase58 } from './base58.ts'
 
 const SECRET_BYTES = 64
 const SEED_BYTES = 32
@@ -24,7 +25,7 @@ export function parseSolanaSecret(text: string): SolanaSecret | undefined {
   try {
     const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' })
     if (createPublicKey(key).export({ format: 'jwk' }).x !== x) return undefined
-    return { address: encodeBase58(publicKey), key }
+    return { address: base58.encode(publicKey), key }
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
-import { decodeBase58, encodeBase58 } from './base58.ts'
+import { base58 } from '@scure/base'
+import { decodeBase58 } from './base58.ts'
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const SOLANA_ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/
@@ -14,7 +15,7 @@ export interface WalletAddress {
 export function parseWalletAddress(text: string): WalletAddress | undefined {
   if (EVM_ADDRESS.test(text)) return { chain: 'evm', address: text.toLowerCase() }
   const key = parseSolanaKey(text)
-  return key === undefined ? undefined : { chain: 'solana', address: encodeBase58(key) }
+  return key === undefined ? undefined : { chain: 'solana', address: base58.encode(key) }
 }
 
 /** The 32 bytes of a Solana address. */

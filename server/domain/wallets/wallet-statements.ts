@@ -4,7 +4,7 @@ import type { LedgerService } from '../ledger/ledger-service.ts'
 import { invalidField } from '../validation/parse-input.ts'
 import type { TransactionPage } from './inputs.ts'
 import { parseWalletAddress } from './wallet-address.ts'
-import type { WalletPostingRow, WalletStatementRepository } from './wallet-statement-repository.ts'
+import type { WalletPosting, WalletStatementRepository } from './wallet-statement-repository.ts'
 
 /** Money in nano-USD. */
 export interface WalletBalance {
@@ -74,20 +74,21 @@ export class WalletStatements {
   }
 }
 
-function toTransaction(row: WalletPostingRow): WalletTransaction {
+function toTransaction(posting: WalletPosting): WalletTransaction {
+  const { transferId, amountNano, isCredit, balanceAfterNano, createdAt, requestId, sku } = posting
   return {
-    id: row.transfer_id,
-    amountNanoUsd: row.is_credit ? row.amount_nano : -row.amount_nano,
-    balanceAfterNanoUsd: row.balance_after_nano,
-    type: typeOf(row),
-    createdAt: row.created_at,
-    requestId: row.request_id === null ? null : row.request_id.replaceAll('-', ''),
-    modelId: row.sku,
+    id: transferId,
+    amountNanoUsd: isCredit ? amountNano : -amountNano,
+    balanceAfterNanoUsd: balanceAfterNano,
+    type: typeOf(posting),
+    createdAt,
+    requestId: requestId === null ? null : requestId.replaceAll('-', ''),
+    modelId: sku,
   }
 }
 
 /** Every posting is shown, or the balances would not follow from each other: what an operator gives or takes counts as the like. */
-function typeOf({ kind, is_credit }: WalletPostingRow): WalletTransaction['type'] {
+function typeOf({ kind, isCredit }: WalletPosting): WalletTransaction['type'] {
   if (kind === 'refund') return 'REFUND'
-  return is_credit ? 'TOP_UP' : 'CHARGE'
+  return isCredit ? 'TOP_UP' : 'CHARGE'
 }

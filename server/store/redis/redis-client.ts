@@ -1,4 +1,4 @@
-import { type CommandParser, createClient, defineScript } from '@redis/client'
+import { type CommandParser, createClient, defineScript } from 'redis'
 import type { Log } from '../../domain/log.ts'
 import { DeadlineExceeded, withDeadline } from '../deadline.ts'
 import { LogThrottle } from '../log-throttle.ts'

@@ -15,8 +15,8 @@ import type { RedisClient } from './redis-client.ts'
 /** Layout of the stored hashes; a new layout takes a new version, so that two releases can run side by side. */
 const LAYOUT_VERSION = 'w1'
 
-/** A call that takes longer, while this process has nothing else to do, counts as lost. */
-const DEADLINE_MS = 250
+/** A call that takes longer, while this process has nothing else to do, counts as lost. A busy machine needs most of it. */
+const DEADLINE_MS = 1_000
 /** For what no request waits for. */
 const CARRY_DEADLINE_MS = 5_000
 /** Windows that one script call takes over; an account's share a call, different accounts never do. */

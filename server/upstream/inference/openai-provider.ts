@@ -1,6 +1,27 @@
 import { type Dispatcher, Pool } from 'undici'
-import type { InferenceProvider, ProviderRequest, ProviderResponse } from '../../domain/inference/providers/provider.ts'
+import type {
+  InferenceProvider,
+  ProviderOperation,
+  ProviderRequest,
+  ProviderResponse,
+} from '../../domain/inference/providers/provider.ts'
 import { Exchange } from './exchange.ts'
+import { encodeBody } from './request-body.ts'
+
+/** Where OpenAI's API has each operation. */
+const PATHS: Record<ProviderOperation, string> = {
+  chat: '/chat/completions',
+  embeddings: '/embeddings',
+  image: '/images/generations',
+  imageEdit: '/images/edits',
+  speech: '/audio/speech',
+  transcription: '/audio/transcriptions',
+}
+const ACCEPTS: Record<ProviderRequest['accepts'], string> = {
+  json: 'application/json',
+  events: 'application/json, text/event-stream',
+  binary: '*/*',
+}
 
 const DEFAULT_TIMEOUT_SECONDS = 600
 const CONNECT_TIMEOUT_MS = 10_000
@@ -32,19 +53,20 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): InferenceP
     maxResponseSize: MAX_RESPONSE_BYTES,
   })
   const basePath = url.pathname.replace(/\/+$/, '')
-  const headers = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream']
-  if (apiKey !== undefined) headers.push('authorization', `Bearer ${apiKey}`)
+  const authorization = apiKey === undefined ? [] : ['authorization', `Bearer ${apiKey}`]
 
   return {
     id,
     kind: 'openai',
-    async send({ operation, body, signal }: ProviderRequest): Promise<ProviderResponse> {
+    async send({ operation, model, body, accepts, signal }: ProviderRequest): Promise<ProviderResponse> {
       signal.throwIfAborted()
+      const encoding = encodeBody(body, model)
+      const encoded = encoding instanceof Promise ? await encoding : encoding
       const request: Dispatcher.DispatchOptions = {
         method: 'POST',
-        path: `${basePath}${operation}${url.search}`,
-        headers,
-        body: JSON.stringify(body),
+        path: `${basePath}${PATHS[operation]}${url.search}`,
+        headers: [...encoded.headers, 'accept', ACCEPTS[accepts], ...authorization],
+        body: encoded.content,
       }
       // Awaited: to return it would cost three more turns.
       return await new Exchange(signal, timeoutMs).run(pool, request)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { PaymentVerdict, PaymentWire, SettleOutcome } from '../../domain/payments/payment-network.ts'
 import { requestJson } from '../chain/bounded-request.ts'
+import { knownReason } from './facilitator-reasons.ts'
 
 /** A settlement may wait for the chain; what takes longer is left to the look-up by our own node. */
 const SETTLE_TIMEOUT_MS = 30_000
@@ -8,7 +9,6 @@ const SETTLE_TIMEOUT_MS = 30_000
 const VERIFY_TIMEOUT_MS = 10_000
 /** Offers wait for what the facilitator says of itself. */
 const TERMS_TIMEOUT_MS = 5_000
-const REASON_CHARACTERS_MAX = 100
 const TRANSACTION_ID = /^[0-9A-Za-z]{1,100}$/
 
 const text = z
@@ -89,19 +89,15 @@ export class RemoteFacilitator {
 }
 
 /** The payer has signed, so what this facilitator refuses another may still settle. */
-function refusal(reason = 'refused_by_facilitator'): PaymentVerdict {
-  return { valid: false, reason: code(reason), mayBePaid: true }
-}
-
-/** Reasons are stored and shown to payers, and a facilitator may write anything. */
-function code(reason: string): string {
-  return reason.replaceAll(/[^\w.:-]+/g, '_').slice(0, REASON_CHARACTERS_MAX)
+function refusal(reason: string | undefined): PaymentVerdict {
+  return { valid: false, reason: knownReason(reason, 'refused_by_facilitator'), mayBePaid: true }
 }
 
 /** Only a refusal of the payment itself (`invalid_…`, and no transaction named) says that nothing was sent. */
-function settlement({ success, errorReason = 'settlement_failed', transaction }: Settlement): RemoteSettlement {
+function settlement({ success, errorReason, transaction }: Settlement): RemoteSettlement {
   const transactionId = TRANSACTION_ID.test(transaction) ? transaction : null
   if (success && transactionId !== null) return { outcome: { kind: 'settled', transactionId }, transactionId }
-  const refused = !success && transaction === '' && errorReason.startsWith('invalid_')
-  return { outcome: { kind: refused ? 'failed' : 'unknown', reason: code(errorReason) }, transactionId }
+  const refused = !success && transaction === '' && errorReason?.startsWith('invalid_') === true
+  const reason = knownReason(errorReason, 'settlement_failed')
+  return { outcome: { kind: refused ? 'failed' : 'unknown', reason }, transactionId }
 }

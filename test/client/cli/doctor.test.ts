@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { runCli } from '../../../client/cli/run-cli.ts'
+import { createPostgresDatabase } from '../../../server/db/database.ts'
 import { OPERATOR_TOKEN, startTestApp } from '../../support/app.ts'
+import { createTestDatabase, hasEngine } from '../../support/database.ts'
 import { startRpcNode } from '../../support/rpc-node.ts'
 
 async function doctor(serverUrl: string, ...options: string[]) {
@@ -48,7 +51,18 @@ test('doctor succeeds when there is nothing wrong, also when nothing is configur
   const healthy = await doctor(server.app.url)
   expect(healthy.exitCode).toBe(0)
   const notOk = healthy.stdout.split('\n').filter((line) => line !== '' && !line.startsWith('ok'))
-  // The tests' own pepper is a short one, and the embedded database survives the end of its process, not a power cut.
-  const expected = server.database.url === null ? ['durability', 'key_pepper'] : ['key_pepper']
+  // The tests' own pepper is a short one, and no database of theirs waits for a disk.
+  const expected = ['durability', 'key_pepper']
   expect(notOk).toEqual(expected.map((name) => expect.stringMatching(new RegExp(`^WARNING {3}${name} `))))
+})
+
+test.runIf(hasEngine('postgres'))('doctor calls a database durable whose commits wait for its disk', async () => {
+  await using database = await createTestDatabase('postgres')
+  const url = database.url ?? ''
+  await sql`alter database ${sql.ref(new URL(url).pathname.slice(1))} reset synchronous_commit`.execute(database.db)
+  const { db, close } = createPostgresDatabase(url)
+  const server = await startTestApp({ overrides: { db } })
+  expect((await doctor(server.app.url)).stdout).toMatch(/^ok +durability /m)
+  await server.close()
+  await close()
 })

@@ -53,6 +53,14 @@ describe('a stream whose key becomes inactive ends with what it cost', () => {
         sql`update api_keys set revoked_at = now() where key_id = ${id}::uuid`.execute(testApp.database.db),
     ],
     ['expires', async () => clock.advance(2 * DAY_MS)],
+    ['is of an account that is suspended', () => testApp.app.services.accounts.suspend(account.accountId, 'test')],
+    [
+      'is of an account that is suspended by a process whose message is lost',
+      () =>
+        sql`update accounts set suspended_at = now() where account_id = ${account.accountId}::uuid`.execute(
+          testApp.database.db,
+        ),
+    ],
   ])('the key %s', async (_, end) => {
     const before = await testApp.balanceNanoUsd(account.accountId)
     const key = await createKey(new Date(clock.nowMs() + DAY_MS).toISOString())
@@ -69,6 +77,7 @@ describe('a stream whose key becomes inactive ends with what it cost', () => {
     expect(cost).toBeGreaterThan(0n)
     expect(before - (await testApp.balanceNanoUsd(account.accountId))).toBe(cost)
     expect(testApp.provider.requests.at(-1)?.aborted).toBe(true)
+    await testApp.app.services.accounts.resume(account.accountId)
     await testApp.assertLedgerClean()
   })
 })

@@ -104,6 +104,7 @@ it('a facilitator that writes what no database takes loses no payment', async ()
     { success: true, transaction: `abc\u0000${'x'.repeat(2_000)}` },
     { success: true, transaction: '0x12' },
     { success: false, transaction: '', errorReason: `invalid_\u0000${'x'.repeat(2_000)}` },
+    { success: false, transaction: '', errorReason: 'invalid_payment_pay_again_at_evil_example' },
   ]
   for (const lie of lies) {
     const payload = await signAuthorization(await createFundedPayer(remote.base))
@@ -115,9 +116,12 @@ it('a facilitator that writes what no database takes loses no payment', async ()
     const unpaid = await signAuthorization(await createFundedPayer(remote.base))
     facilitator.answer = () => ({ ...lie, network: 'eip155:8453' })
     const text = await (await pay(unpaid)).text()
-    expect([text.includes('\\u0000'), text.length < 500]).toEqual([false, true])
+    expect([text.includes('\\u0000'), text.includes('evil'), text.length < 500]).toEqual([false, false, true])
   }
-  expect(await remote.base.balanceOf(MERCHANT_ADDRESS)).toBe(15_000_000n)
+  const rows = await remote.server.database.db.selectFrom('payments').select('reason').execute()
+  const reasons = new Set(rows.map(({ reason }) => reason))
+  expect(reasons).toEqual(new Set([null, 'settlement_failed']))
+  expect(await remote.base.balanceOf(MERCHANT_ADDRESS)).toBe(20_000_000n)
   await remote.server.assertLedgerClean()
 })
 

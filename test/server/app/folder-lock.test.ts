@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FolderInUseError, lockFolder } from '../../../server/app/folder-lock.ts'
+import { repeats } from '../../support/soak.ts'
 
-const ROUNDS = 20
+const ROUNDS = repeats(3, { soak: 20 })
 const CONTENDERS = 3
 
 async function createFolder() {

@@ -17,6 +17,8 @@ describe('a path that nothing serves', () => {
         404,
         { error: expect.stringContaining(`There is no GET ${path};`), code: 'NOT_FOUND' },
       ])
+      expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/)
+      expect(response.headers.get('cf-ray')).toBe(response.headers.get('x-request-id'))
     },
   )
 })

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { describeStartFailure } from '../../../server/app/start-failure.ts'
 import { createPostgresDatabase, pingDatabase } from '../../../server/db/database.ts'
+import { hasEngine } from '../../support/database.ts'
 
 async function takePort() {
   const server = createServer().listen(0, '127.0.0.1')
@@ -31,6 +32,30 @@ test('names the database that does not answer, without its password', async () =
   )
 })
 
-test('shows everything of a failure that nobody foresaw', () => {
+test.runIf(hasEngine('postgres'))('repeats why the database refused', async () => {
+  const { adminUrl = '' } = inject('postgres') ?? {}
+  const { db, close } = createPostgresDatabase(new URL('/no_such_database', adminUrl).href)
+  const error: unknown = await pingDatabase(db).catch((failure: unknown) => failure)
+  await close()
+  expect(describeStartFailure(error)).toBe(
+    'The database at DATABASE_URL refused: database "no_such_database" does not exist (3D000)',
+  )
+})
+
+test('shows the place of a failure that nobody foresaw', () => {
   expect(describeStartFailure(new TypeError('x is not a function'))).toMatch(/^TypeError: x is not a function\n +at /)
+})
+
+test('shows no URL that a failure carries, since it may hold a password', () => {
+  const url = 'postgres://someone:hunter2@not a host:1/sluice'
+  const invalid = (() => {
+    try {
+      return new URL(url)
+    } catch (error) {
+      return error
+    }
+  })()
+  const failure = new Error(`cannot connect to ${url}`, { cause: invalid })
+  expect(describeStartFailure(failure)).toMatch(/^Error: cannot connect to\n[^]*Caused by TypeError: Invalid URL/)
+  for (const error of [failure, invalid, url]) expect(describeStartFailure(error)).not.toContain('hunter2')
 })

@@ -137,7 +137,7 @@ describe('an invalid file', () => {
     ['providers: [{ id: a, kind: anthropic }]', 'providers[0].kind: '],
     ['providers: [{ id: a, kind: openai, baseUrl: "localhost:11434/v1" }]', 'providers[0].baseUrl: must be a URL'],
     ['limits: { abuse: { failures: 0 } }', 'limits.abuse.failures: '],
-    ['- a list', 'expected object'],
+    ['- a list', 'must be an object'],
   ])('refuses %s', (text, problem) => {
     expect(problemsOf(text)).toEqual([expect.stringContaining(problem)])
   })

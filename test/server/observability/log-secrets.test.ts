@@ -32,7 +32,12 @@ const capture = () => {
   return { lines, log: createLog('info', { write: (line: string) => void lines.push(line) }) }
 }
 
-const send = { operation: '/chat/completions' as const, body: { secret: PLANTED.page } }
+const send = {
+  operation: 'chat',
+  model: 'm',
+  body: { kind: 'json', value: { secret: PLANTED.page } },
+  accepts: 'json',
+} as const
 const requirement: PaymentWire['accepted'] = {
   scheme: 'exact',
   network: 'eip155:8453',

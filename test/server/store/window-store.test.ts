@@ -10,6 +10,7 @@ import {
   type TimedStore,
   worstSpan,
 } from './window-fixtures.ts'
+import { repeats } from '../../support/soak.ts'
 
 const redisUrl = inject('redisUrl')
 const DAY = { windowSeconds: 86_400, buckets: 1_441 }
@@ -70,7 +71,7 @@ describe.each([
         const admissions = await run(charge({ limit, windowSeconds }), moves)
         expect(worstSpan(admissions, windowMs)).toBeLessThanOrEqual(limit)
       }),
-      { numRuns: 60 },
+      { numRuns: repeats(20, { soak: 200 }) },
     )
   })
 

@@ -129,7 +129,13 @@ describe('an upstream that is slow but not stalled', () => {
     }
     const provider = createOpenAiProvider({ id: 'p', baseUrl: upstream.url, timeoutSeconds: TIMEOUT_SECONDS })
     const signal = new AbortController().signal
-    const { body } = await provider.send({ operation: '/chat/completions', body: {}, signal })
+    const { body } = await provider.send({
+      operation: 'chat',
+      model: 'm',
+      body: { kind: 'json', value: {} },
+      accepts: 'json',
+      signal,
+    })
     let text = ''
     for await (const chunk of body) text += Buffer.from(chunk).toString()
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true)

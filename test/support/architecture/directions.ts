@@ -11,8 +11,8 @@ interface Zone {
 
 /** The domain knows no transport, no driver and no process. */
 const TRANSPORT_PACKAGES =
-  /^(express|helmet|compression|graphql.*|@pothos\/.*|@trpc\/.*|@redis\/client|pg|@electric-sql\/.*|ws|undici|pino|prom-client|commander|find-my-way|@fastify\/busboy|node:(http|https|http2|net|process))$/
-const FRONT_PACKAGES = /^(@redis\/client|pg|@electric-sql\/.*|undici)$/
+  /^(express|helmet|compression|graphql.*|@pothos\/.*|@trpc\/.*|redis|@redis\/.*|pg|@electric-sql\/.*|ws|undici|pino|prom-client|commander|find-my-way|@fastify\/busboy|node:(http|https|http2|net|process))$/
+const FRONT_PACKAGES = /^(redis|@redis\/.*|pg|@electric-sql\/.*|undici)$/
 
 const ZONES: readonly Zone[] = [
   { root: 'server/domain/', imports: ['server/domain/'], types: ['server/db/'], refusedPackages: TRANSPORT_PACKAGES },

@@ -1,20 +1,21 @@
-import type { Caller, RequestContext } from '../../caller.ts'
 import type { CredentialWatch } from '../../auth/credential-watch.ts'
+import type { Caller, RequestContext } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
 import { DomainError } from '../../errors.ts'
-import type { Journaled } from '../../idempotency/answer-journal.ts'
 import type { Log } from '../../log.ts'
-import { chargeOf, type UnchargedUsage } from '../../metering/hold.ts'
-import type { MeteredRequest, Metering } from '../../metering/metered-request.ts'
-import { completionBody, readCompletion, writtenText } from './openai-wire/chat-completion.ts'
-import { type ChatPlan, type ChatPlannerDeps, planChat } from './plan/chat-plan.ts'
-import { ChatStreamRun } from './stream/chat-stream.ts'
-import { measureUsage } from './usage/chat-usage.ts'
-import { toUnchargedUsage, toUsage } from './usage/chat-usage-record.ts'
-import { ServiceParameterReader } from './plan/service-parameters.ts'
-import { StreamKey } from './stream/stream-key.ts'
+import type { Journaled } from '../../metering/answer-journal.ts'
+import type { MeteredRequest } from '../../metering/metered-request.ts'
+import type { MeteredRun } from '../../metering/metered-run.ts'
+import type { MeteredRuns } from '../../metering/metered-runs.ts'
 import type { ProviderRouter, RoutedResponse } from '../providers/provider-router.ts'
-import type { ServedBy } from '../providers/served-by.ts'
+import { type ServedBy, toServedBy } from '../providers/served-by.ts'
+import { completionBody, readCompletion, writtenText } from './openai-wire/chat-completion.ts'
+import { encodeOpenAiStream } from './openai-wire/stream-encoder.ts'
+import { type ChatPlan, type ChatPlannerDeps, planChat } from './plan/chat-plan.ts'
+import { ServiceParameterReader } from './plan/service-parameters.ts'
+import { ChatStreamRun } from './stream/chat-stream.ts'
+import { StreamKey } from './stream/stream-key.ts'
+import { measureUsage, toCharge } from './usage/chat-usage.ts'
 
 export interface ChatCompletion {
   /** The JSON answer of `POST /chat/completions`; its charge is durable. */
@@ -33,7 +34,7 @@ export interface ChatStream {
 export interface ChatServiceDeps extends Omit<ChatPlannerDeps, 'parameters'> {
   serviceName: string
   router: Pick<ProviderRouter, 'send'>
-  metering: Metering
+  runs: MeteredRuns
   credentialWatch: Pick<CredentialWatch, 'watch'>
   clock: Clock
   log: Log
@@ -41,8 +42,8 @@ export interface ChatServiceDeps extends Omit<ChatPlannerDeps, 'parameters'> {
 
 /**
  * Chat completions. `plan` checks a request without holding anything; `complete` and `stream` run it on the money path
- * (docs/money.md). They fail with what `Metering.open` and `ProviderRouter.send` fail with, and with
- * `upstream_failed` for an unusable answer; a request that fails is charged nothing.
+ * (docs/money.md). They fail with what `MeteredRuns.open` and `ProviderRouter.send` fail with, and with
+ * `upstream_failed` for an unusable response; a request that fails is charged nothing.
  */
 export class ChatService {
   readonly #deps: ChatServiceDeps
@@ -59,48 +60,39 @@ export class ChatService {
   }
 
   /** With a journal in the context, the completion is kept before it is charged. */
-  async complete(context: Journaled<ChatCompletion>, plan: ChatPlan): Promise<ChatCompletion> {
-    const { clock, counter } = this.#deps
-    const startedAtMs = clock.nowMs()
-    const { metered, routed } = await this.#open(context, plan)
-    try {
+  complete(context: Journaled<ChatCompletion>, plan: ChatPlan): Promise<ChatCompletion> {
+    const { clock, counter, runs } = this.#deps
+    return runs.run(context, plan, async (run) => {
+      const routed = await this.#send(plan, run, context.signal)
       const completion = await readCompletion(routed.response)
       const usage = await measureUsage({
         plan,
-        metered,
+        metered: run.metered,
         reported: completion.body['usage'],
         countCompletion: () => counter.countCompletion(writtenText(completion.choices)),
       })
-      const record = toUsage(usage, { plan, routed, outcome: 'completed', durationMs: clock.nowMs() - startedAtMs })
-      const tokens = usage.tokens.promptTokens + usage.tokens.completionTokens
-      const { currency, amountNanoUsd } = metered.hold
-      const cost = { chargedNanoUsd: chargeOf(record, amountNanoUsd), currency }
+      const charge = toCharge(usage, 'completed')
+      const receipt = run.chargeOf(charge.lines)
       const fallback = { id: `chatcmpl-${context.requestId}`, createdSeconds: Math.floor(clock.nowMs() / 1_000) }
-      const body = completionBody(completion, { plan, usage, receipt: cost, fallback })
-      const answer = { body, metered, served: servedBy(plan, routed) }
-      await context.journal?.answered(answer, record)
-      await metered.settle(record, { tokens })
-      return answer
-    } catch (error) {
-      const { signal } = context
-      const durationMs = clock.nowMs() - startedAtMs
-      // Where its answer may be kept under a key, a repeat can still have to pay for it under this id.
-      const kept = context.journal !== undefined
-      await this.#release(context, metered, kept ? undefined : toUnchargedUsage(plan, { signal, routed, durationMs }))
-      throw clientLeft(context) ?? error
-    }
+      const body = completionBody(completion, { plan, usage, receipt, fallback })
+      const response = { body, metered: run.metered, served: toServedBy(plan.resolved, routed) }
+      await run.settle(charge, response)
+      return response
+    })
   }
 
-  /** Resolves with the first bytes, so that whatever fails before them fails with a status of its own. */
-  async stream(context: RequestContext, plan: ChatPlan): Promise<ChatStream> {
-    const { clock, counter, credentialWatch, log } = this.#deps
-    const startedAtMs = clock.nowMs()
+  /** Resolves with the first bytes on the wire of `encode`, so that whatever fails before them fails with a status of its own. */
+  async stream(context: RequestContext, plan: ChatPlan, encode = encodeOpenAiStream): Promise<ChatStream> {
+    const { clock, counter, credentialWatch, log, runs } = this.#deps
     const key = new StreamKey(credentialWatch, context)
     try {
-      const { metered, routed } = await this.#open({ ...context, signal: key.signal }, plan)
-      const run = new ChatStreamRun({ context, key, plan, metered, routed, startedAtMs, counter, clock, log })
-      const first = await run.next()
-      return { frames: startedWith(first, run), metered, served: servedBy(plan, routed) }
+      const run = await runs.open(context, plan)
+      const routed = await this.#send(plan, run, key.signal).catch(async (error: unknown) => {
+        throw await run.fail(error)
+      })
+      const stream = new ChatStreamRun({ context, key, plan, run, routed, encode, counter, clock, log })
+      const first = await stream.next()
+      return { frames: startedWith(first, stream), metered: run.metered, served: toServedBy(plan.resolved, routed) }
     } catch (error) {
       key.release()
       if (!key.isInactive) throw error
@@ -108,52 +100,26 @@ export class ChatService {
     }
   }
 
-  async #open(context: RequestContext, plan: ChatPlan): Promise<{ metered: MeteredRequest; routed: RoutedResponse }> {
-    const { metering, router, clock } = this.#deps
-    const startedAtMs = clock.nowMs()
-    const metered = await metering.open({ context, plan: plan.ratePlan, holdNanoUsd: plan.holdNanoUsd })
-    try {
-      const request = { operation: '/chat/completions', body: plan.body, signal: context.signal } as const
-      return { metered, routed: await router.send(plan.resolved.model, request) }
-    } catch (error) {
-      const durationMs = clock.nowMs() - startedAtMs
-      await this.#release(context, metered, toUnchargedUsage(plan, { signal: context.signal, durationMs }))
-      throw clientLeft(context) ?? error
-    }
-  }
-
-  async #release({ requestId }: RequestContext, metered: MeteredRequest, usage?: UnchargedUsage): Promise<void> {
-    try {
-      await metered.release(usage)
-    } catch (error) {
-      // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
-      this.#deps.log.error('hold could not be released', { requestId, error })
-    }
+  async #send({ resolved, body, stream }: ChatPlan, run: MeteredRun, signal: AbortSignal): Promise<RoutedResponse> {
+    const accepts = stream ? 'events' : 'json'
+    const request = { operation: 'chat', body: { kind: 'json', value: body }, accepts, signal } as const
+    const routed = await this.#deps.router.send(resolved.model, request)
+    run.servedBy(routed)
+    return routed
   }
 }
 
-/** Nobody reads this answer, but what is logged of it should be true. */
-function clientLeft({ signal }: RequestContext): DomainError | undefined {
-  return signal.aborted
-    ? new DomainError('unavailable', 'The client closed the request before its answer began')
-    : undefined
-}
-
-function servedBy({ resolved }: ChatPlan, { providerId, retries }: RoutedResponse): ServedBy {
-  return { model: resolved.model, deprecation: resolved.deprecation, providerId, retries }
-}
-
-/** The run, with its first result taken already. */
-function startedWith(first: IteratorResult<Buffer, undefined>, run: ChatStreamRun): AsyncIterable<Buffer> {
+/** The stream, with its first result taken already. */
+function startedWith(first: IteratorResult<Buffer, undefined>, stream: ChatStreamRun): AsyncIterable<Buffer> {
   let taken: IteratorResult<Buffer, undefined> | undefined = first
   const iterator: AsyncIterator<Buffer, undefined> = {
     next: () => {
-      if (taken === undefined) return run.next()
+      if (taken === undefined) return stream.next()
       const result = taken
       taken = undefined
       return Promise.resolve(result)
     },
-    return: () => run.return(),
+    return: () => stream.return(),
   }
   return { [Symbol.asyncIterator]: () => iterator }
 }

@@ -1,10 +1,7 @@
-import type { Caller, RequestContext } from '../../caller.ts'
-import type { Clock } from '../../clock.ts'
-import { DomainError } from '../../errors.ts'
-import type { Journaled } from '../../idempotency/answer-journal.ts'
-import type { Log } from '../../log.ts'
-import type { UnchargedUsage, Usage } from '../../metering/hold.ts'
-import type { MeteredRequest, Metering } from '../../metering/metered-request.ts'
+import type { Caller } from '../../caller.ts'
+import type { Journaled } from '../../metering/answer-journal.ts'
+import type { MeteredRequest } from '../../metering/metered-request.ts'
+import type { MeteredRuns, RunPlan } from '../../metering/metered-runs.ts'
 import type { RatePlans } from '../../rate-limits/rate-plans.ts'
 import { parseInput } from '../../validation/parse-input.ts'
 import type { Catalogue, ResolvedModel } from '../../catalogue/catalogue.ts'
@@ -12,12 +9,12 @@ import { requireBody } from '../chat/plan/chat-request.ts'
 import { type EmbeddingAnswer, readEmbeddings } from './embedding-answer.ts'
 import { assertDimensions, EmbeddingRequest } from './embedding-request.ts'
 import { assertInputsFit, inputTokensMax } from './input-limit.ts'
-import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 import { assertModelAllowed } from '../../catalogue/model-privacy.ts'
-import type { ProviderRouter, RoutedResponse } from '../providers/provider-router.ts'
+import type { ProviderRouter } from '../providers/provider-router.ts'
 import { readJsonAnswer } from '../providers/read-json-answer.ts'
 import { isPlausible, type MeasuredUsage, measureReported } from '../tokens/reported-usage.ts'
-import type { ServedBy } from '../providers/served-by.ts'
+import { type ServedBy, toServedBy } from '../providers/served-by.ts'
+import { soldAs } from '../sold-as.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
 import { estimateTokens } from '../tokens/token-estimate.ts'
 import type { TokenUsage } from '../../catalogue/token-pricing.ts'
@@ -40,19 +37,16 @@ export interface EmbeddingServiceDeps {
   counter: TokenCounter
   router: Pick<ProviderRouter, 'send'>
   ratePlans: Pick<RatePlans, 'planForEmbedding'>
-  metering: Metering
+  runs: MeteredRuns
   serviceName: string
-  clock: Clock
-  log: Log
 }
 
-interface EmbeddingPlan {
+interface EmbeddingPlan extends RunPlan {
   resolved: ResolvedModel
   encoding: 'float' | 'base64'
   inputCount: number
   /** Our count, charged if the provider gives none. */
   tokens: number
-  holdNanoUsd: bigint
   body: Record<string, unknown>
 }
 
@@ -66,38 +60,36 @@ export class EmbeddingService {
 
   /**
    * Fails with `invalid_request`, `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable` before
-   * anything is held; then with what `Metering.open` and `ProviderRouter.send` fail with, and `upstream_failed`. With a
+   * anything is held; then with what `MeteredRuns.open` and `ProviderRouter.send` fail with, and `upstream_failed`. With a
    * journal in the context, the response is kept before it is charged.
    */
   async embed(context: Journaled<Embeddings>, body: unknown): Promise<Embeddings> {
-    const { metering, router, ratePlans, clock } = this.#deps
+    const { router, runs } = this.#deps
     const plan = await this.#plan(context.caller, body)
-    const { model } = plan.resolved
-    const startedAtMs = clock.nowMs()
-    const durationMs = (): number => clock.nowMs() - startedAtMs
-    const ratePlan = ratePlans.planForEmbedding(context.caller, model)
-    const metered = await metering.open({ context, plan: ratePlan, holdNanoUsd: plan.holdNanoUsd })
-    try {
-      const routed = await router.send(model, { operation: '/embeddings', body: plan.body, signal: context.signal })
+    return runs.run(context, plan, async (run) => {
+      const routed = await router.send(plan.resolved.model, {
+        operation: 'embeddings',
+        body: { kind: 'json', value: plan.body },
+        accepts: 'json',
+        signal: context.signal,
+      })
+      run.servedBy(routed)
       const json = await readJsonAnswer(routed.response)
       const answer = readEmbeddings(json, { count: plan.inputCount, encoding: plan.encoding })
-      const measured = await measure(plan, { metered, reported: answer.usage })
-      const embeddings = toEmbeddings({ plan, answer, routed, metered, measured })
-      const usage = toUsage({ plan, routed, measured, durationMs: durationMs() })
-      await context.journal?.answered(embeddings, usage)
-      await metered.settle(usage, { tokens: measured.tokens.promptTokens })
+      const { tokens, priced, estimated } = await measure(plan, { metered: run.metered, reported: answer.usage })
+      const embeddings: Embeddings = {
+        body: embeddingsBody(plan, answer, tokens.promptTokens),
+        metered: run.metered,
+        served: toServedBy(plan.resolved, routed),
+      }
+      const used = { tokens: tokens.promptTokens }
+      await run.settle({ lines: priced.lines, outcome: 'completed', estimated, used }, embeddings)
       return embeddings
-    } catch (error) {
-      // If the response may be kept under a key, a repeat can still have to pay for it under this id.
-      const kept = context.journal !== undefined
-      await this.#release(context, metered, kept ? undefined : toUncharged(model, context, durationMs()))
-      if (!context.signal.aborted) throw error
-      throw new DomainError('unavailable', 'The client closed the request before its answer began')
-    }
+    })
   }
 
   async #plan(caller: Caller, given: unknown): Promise<EmbeddingPlan> {
-    const { catalogue, counter, serviceName } = this.#deps
+    const { catalogue, counter, ratePlans, serviceName } = this.#deps
     const input = requireBody(given)
     const resolved = catalogue.resolve(input['model'], 'embedding')
     const request = parseInput(EmbeddingRequest, input)
@@ -111,20 +103,13 @@ export class EmbeddingService {
     const { model: _model, [`${serviceName}_parameters`]: _own, ...body } = request
     return {
       resolved,
+      soldAs: soldAs(resolved.model, 'tokens'),
+      ratePlan: ratePlans.planForEmbedding(caller, resolved.model),
       encoding: request.encoding_format ?? 'float',
       inputCount: texts.length,
       tokens: tokens + overheadTokens,
       holdNanoUsd: resolved.pricing.worstCaseNanoUsd({ promptTokens: heldTokens, completionTokens: 0 }),
       body,
-    }
-  }
-
-  async #release({ requestId }: RequestContext, metered: MeteredRequest, usage?: UnchargedUsage): Promise<void> {
-    try {
-      await metered.release(usage)
-    } catch (error) {
-      // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
-      this.#deps.log.error('hold could not be released', { requestId, error })
     }
   }
 }
@@ -156,56 +141,11 @@ function toTokens(promptTokens: number): TokenUsage {
   return { promptTokens, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
 }
 
-interface Measured {
-  plan: EmbeddingPlan
-  routed: RoutedResponse
-  measured: MeasuredUsage
-}
-
-function toEmbeddings({
-  plan,
-  answer,
-  routed,
-  metered,
-  measured,
-}: Measured & { answer: EmbeddingAnswer; metered: MeteredRequest }): Embeddings {
-  const { model, deprecation } = plan.resolved
-  const { promptTokens } = measured.tokens
-  return {
-    body: {
-      object: 'list',
-      model: model.id,
-      data: answer.data,
-      usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
-    },
-    metered,
-    served: { model, deprecation, providerId: routed.providerId, retries: routed.retries },
-  }
-}
-
-function toUsage({ plan, routed, measured, durationMs }: Measured & { durationMs: number }): Usage {
-  return {
-    ...soldAs(plan.resolved.model),
-    lines: measured.priced.lines,
-    outcome: 'completed',
-    estimated: measured.estimated,
-    upstreamId: routed.providerId,
-    retries: routed.retries,
-    durationMs,
-  }
-}
-
-function toUncharged(model: ModelDefinition, { signal }: RequestContext, durationMs: number): UnchargedUsage {
-  return {
-    ...soldAs(model),
-    outcome: signal.aborted ? 'client_disconnected' : 'upstream_failed',
-    estimated: false,
-    upstreamId: null,
-    retries: 0,
-    durationMs,
-  }
-}
-
-function soldAs(model: ModelDefinition) {
-  return { sku: model.id, modelName: model.name ?? model.id, modelType: 'LLM', unitType: 'tokens' } as const
+function embeddingsBody(
+  { resolved }: EmbeddingPlan,
+  { data }: EmbeddingAnswer,
+  promptTokens: number,
+): Record<string, unknown> {
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens }
+  return { object: 'list', model: resolved.model.id, data, usage }
 }

@@ -1,5 +1,5 @@
 import { DomainError } from '../../errors.ts'
-import type { ProviderResponse } from './provider.ts'
+import type { ProviderResponse, ProviderResponseKind } from './provider.ts'
 import { readUpstreamError, saysContextOverflow } from './upstream-message.ts'
 
 const MAX_ERROR_BODY_BYTES = 65_536
@@ -23,7 +23,6 @@ export interface ProviderFailure {
 }
 
 export interface AskedFor {
-  stream: boolean
   /** The provider's own name of the model, which its messages use. */
   providerModel: string
   /** The name that the caller knows. */
@@ -31,8 +30,8 @@ export interface AskedFor {
 }
 
 /** Whether a response head promises what was asked for; a body that breaks the promise is its reader's to refuse. */
-export function isUsable({ status, contentType }: ProviderResponse, { stream }: Pick<AskedFor, 'stream'>): boolean {
-  return status >= 200 && status < 300 && isExpectedType(contentType, stream)
+export function isUsable({ status, contentType }: ProviderResponse, accepted: ProviderResponseKind): boolean {
+  return status >= 200 && status < 300 && isExpectedType(contentType, accepted)
 }
 
 /** Judges a response that cannot be used, and reads its body (bounded), so that the connection is let go. */
@@ -86,11 +85,13 @@ function rejection(status: number, body: string, { providerModel, modelId }: Ask
   return new DomainError('upstream_rejected', message, { upstreamStatus: status })
 }
 
-/** A server that names no type is given the benefit of the doubt; a stream may be answered by plain JSON. */
-function isExpectedType(contentType: string, stream: boolean): boolean {
+/** A server that names no type is given the benefit of the doubt. */
+function isExpectedType(contentType: string, accepted: ProviderResponseKind): boolean {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (type === '' || type === 'application/json' || type.endsWith('+json')) return true
-  return stream && type === 'text/event-stream'
+  if (type === '') return true
+  if (accepted === 'binary') return /^(?:image|audio|video)\/|^application\/octet-stream$/.test(type)
+  if (type === 'application/json' || type.endsWith('+json')) return true
+  return accepted === 'events' && type === 'text/event-stream'
 }
 
 /** Reads at most `limitBytes` and lets the rest go, so that the connection is freed whatever the provider sends. */

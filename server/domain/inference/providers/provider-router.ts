@@ -4,20 +4,16 @@ import type { Log } from '../../log.ts'
 import { UpstreamRecord, type UpstreamSummary } from '../../upstream-record.ts'
 import type { CircuitBreaker, CircuitState } from './circuit-breaker.ts'
 import type { ModelDefinition } from '../../catalogue/model-definition.ts'
-import type { InferenceProvider, ProviderOperation, ProviderResponse } from './provider.ts'
+import type { InferenceProvider, ProviderRequest, ProviderResponse } from './provider.ts'
 import { isUsable, judgeRejection, judgeResponse, type ProviderFailure } from './provider-failure.ts'
 
-export interface RoutedRequest {
-  operation: ProviderOperation
-  /** Body in OpenAI's form without `model`: the router fills in each provider's own name for it. */
-  body: Record<string, unknown>
-  signal: AbortSignal
-}
+/** A request to whichever provider of a model responds; each is sent its own name of the model. */
+export type RoutedRequest = Omit<ProviderRequest, 'model'>
 
 export interface RoutedResponse {
-  /** Status 2xx; JSON, or an event stream where `body.stream` is true. A server may answer plain JSON to a stream request. */
+  /** Status 2xx and what the request accepts. */
   response: ProviderResponse
-  providerId: string
+  upstreamId: string
   /** Providers that failed before this one answered. */
   retries: number
 }
@@ -112,24 +108,23 @@ export class ProviderRouter {
   }
 
   async #attempt({ provider, providerModel }: Candidate, { model, request }: Asked): Promise<Attempt> {
-    const { operation, signal } = request
+    const { accepts, signal } = request
     const record = this.#records.get(provider.id)
     const startedMs = this.#clock.nowMs()
     let response: ProviderResponse
     try {
-      response = await provider.send({ operation, body: { ...request.body, model: providerModel }, signal })
+      response = await provider.send({ ...request, model: providerModel })
     } catch (error) {
       if (signal.aborted) throw error
       const failure = judgeRejection(error)
       record?.failed(this.#clock.nowMs(), failure.error.code)
       return { healthy: failure.healthy, failure }
     }
-    const stream = request.body['stream'] === true
-    if (isUsable(response, { stream })) {
+    if (isUsable(response, accepts)) {
       record?.succeeded(startedMs, this.#clock.nowMs())
       return { healthy: true, response }
     }
-    const failure = await judgeResponse(response, { stream, providerModel, modelId: model.id })
+    const failure = await judgeResponse(response, { providerModel, modelId: model.id })
     signal.throwIfAborted()
     // A request that is itself at fault was answered well.
     if (failure.failover) record?.failed(this.#clock.nowMs(), describe(failure))
@@ -156,7 +151,7 @@ export class ProviderRouter {
 }
 
 function routed(candidate: Candidate, response: ProviderResponse, retries: number): RoutedResponse {
-  return { response, providerId: candidate.provider.id, retries }
+  return { response, upstreamId: candidate.provider.id, retries }
 }
 
 function describe({ error, status }: ProviderFailure): string {

@@ -1,8 +1,9 @@
 import { DomainError } from '../../errors.ts'
+import { isTooComplex } from './answer-structure.ts'
 import type { ProviderResponse } from './provider.ts'
 
-/** Beyond this an answer is a fault or an attack; the largest embeddings answer is a third of it. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024
+/** Beyond this an answer is a fault or an attack; the largest embeddings answer is two thirds of it. */
+const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 
 /** The JSON object that a provider answered. Fails with `upstream_failed` where it is cut off, garbage or endless. */
 export async function readJsonAnswer(response: ProviderResponse): Promise<Record<string, unknown>> {
@@ -18,9 +19,11 @@ export async function readJsonAnswer(response: ProviderResponse): Promise<Record
     if (cause instanceof DomainError) throw cause
     throw brokenAnswer("The model provider's answer broke off.", cause)
   }
+  const bytes = joined(chunks)
+  if (isTooComplex(bytes)) throw brokenAnswer('The model provider sent too many values.')
   let value: unknown
   try {
-    value = JSON.parse(toText(chunks))
+    value = JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
     throw brokenAnswer("The model provider's answer was cut off or garbled.", cause)
   }
@@ -29,13 +32,11 @@ export async function readJsonAnswer(response: ProviderResponse): Promise<Record
 }
 
 /** Nearly every answer arrives in one piece, which needs no copy. */
-function toText(chunks: readonly Uint8Array[]): string {
+function joined(chunks: readonly Uint8Array[]): Buffer {
   const [only] = chunks
-  const bytes =
-    chunks.length === 1 && only !== undefined
-      ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
-      : Buffer.concat(chunks)
-  return bytes.toString('utf8')
+  return chunks.length === 1 && only !== undefined
+    ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+    : Buffer.concat(chunks)
 }
 
 /** `upstream_failed`: nothing was charged. */

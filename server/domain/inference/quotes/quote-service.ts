@@ -1,5 +1,5 @@
 import type { ModelPrivacy } from '../../caller.ts'
-import { type ChatPlannerDeps, measureChat, openLimit, ordinaryLimit } from '../chat/plan/chat-plan.ts'
+import { type ChatPlannerDeps, expectedTokens, measureChat, uncappedTokens } from '../chat/plan/chat-plan.ts'
 import { readCompletionLimit } from '../chat/plan/completion-limit.ts'
 import { assertFitsContext, heldPromptTokens } from '../chat/plan/prompt-size.ts'
 import { type ImagePrice, priceImage } from '../../catalogue/image-pricing.ts'
@@ -63,8 +63,8 @@ export class QuoteService {
     const limit = readCompletionLimit(maxTokens == null ? {} : { max_completion_tokens: maxTokens }, model)
     const heldTokens = heldPromptTokens(promptTokens, 1, model)
     assertFitsContext({ tokens: promptTokens, atLeast: promptTokens }, limit, model)
-    const heldCompletionTokens = choices * (limit ?? openLimit(model, promptTokens))
-    const expectedCompletionTokens = choices * ordinaryLimit(model, limit)
+    const heldCompletionTokens = choices * (limit ?? uncappedTokens(model, promptTokens))
+    const expectedCompletionTokens = choices * expectedTokens(model, limit)
     return {
       model,
       promptTokens,

@@ -1,11 +1,17 @@
 import type { ExtendOutcome } from '../../metering/hold-repository.ts'
 import type { MeteredRequest } from '../../metering/metered-request.ts'
 
-/** Grows a hold, or reports why it could not grow. A request whose hold cannot grow is charged what it has. */
-export async function extendHold(held: Pick<MeteredRequest, 'extend'>, byNanoUsd: bigint): Promise<ExtendOutcome> {
+/**
+ * Grows a hold, or reports why it could not grow: `undecided` if the database did not decide in time, which a smaller
+ * amount would not change. A request whose hold cannot grow is charged what it has.
+ */
+export async function extendHold(
+  held: Pick<MeteredRequest, 'extend'>,
+  byNanoUsd: bigint,
+): Promise<ExtendOutcome | 'undecided'> {
   try {
     return await held.extend(byNanoUsd)
   } catch {
-    return 'insufficient'
+    return 'undecided'
   }
 }

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
+import { ledgerNow } from '../ledger-now-repository.ts'
 
 /** Sums of closed days, made from the roll-ups that settlements write. */
 export class UsageClosingRepository {
@@ -7,6 +8,10 @@ export class UsageClosingRepository {
 
   constructor(db: Kysely<Database>) {
     this.#db = db
+  }
+
+  now(at: Date): Promise<Date> {
+    return ledgerNow(this.#db, at)
   }
 
   /** Accounts with usage before `untilDay` that is not summed up, in the order of their ids, behind `afterId`. */

@@ -34,7 +34,8 @@ export class UsageClosing {
    */
   async closeDays(): Promise<void> {
     const { closings, clock } = this.#deps
-    const untilDay = utcDay(new Date(clock.nowMs() - DELAY_MS))
+    const now = await closings.now(clock.now())
+    const untilDay = utcDay(new Date(now.getTime() - DELAY_MS))
     let afterId = NIL_ID
     for (;;) {
       const accountIds = await closings.listOpen(untilDay, afterId, PAGE_ACCOUNTS)

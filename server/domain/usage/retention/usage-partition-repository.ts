@@ -1,6 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 import { isLockTimeout } from '../../database-failure.ts'
+import { ledgerNow } from '../ledger-now-repository.ts'
 
 /** A partitioned table of usage: what its partitions are called, and by which column they are split. */
 export type UsagePartitions = 'usage_events' | 'usage_hourly' | 'usage_hourly_totals'
@@ -35,6 +36,10 @@ export class UsagePartitionRepository {
 
   constructor(db: Kysely<Database>) {
     this.#db = db
+  }
+
+  now(at: Date): Promise<Date> {
+    return ledgerNow(this.#db, at)
   }
 
   /** Keys of the partitions that there are. */

@@ -23,7 +23,7 @@ export class UsageRetention {
 
   /** Today and the next days have a partition for their requests, this month and the next one for their hours. */
   async prepare(): Promise<void> {
-    const today = utcDay(this.#deps.clock.now())
+    const today = await this.#today()
     const days = Array.from({ length: DAYS_AHEAD + 1 }, (_, ahead) => daySpan(addDays(today, ahead)))
     const month = monthSpan(today)
     await this.#ensure('usage_events', days)
@@ -33,11 +33,17 @@ export class UsageRetention {
   /** Prepares, then drops what is older than its retention. */
   async maintain(): Promise<void> {
     await this.prepare()
-    const { clock, eventRetentionDays, hourlyRetentionDays } = this.#deps
-    const today = utcDay(clock.now())
+    const { eventRetentionDays, hourlyRetentionDays } = this.#deps
+    const today = await this.#today()
     await this.#expire('usage_events', addDays(today, -eventRetentionDays))
     // Whole months only, so that the first hours that are kept are those of a whole day.
     for (const table of HOURS) await this.#expire(table, monthSpan(addDays(today, -hourlyRetentionDays)).from)
+  }
+
+  /** By the clock of the database: one process whose clock is ahead would drop what all others still need. */
+  async #today(): Promise<string> {
+    const { partitions, clock } = this.#deps
+    return utcDay(await partitions.now(clock.now()))
   }
 
   async #ensure(table: UsagePartitions, spans: readonly PartitionSpan[]): Promise<void> {

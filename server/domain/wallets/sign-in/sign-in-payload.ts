@@ -3,6 +3,7 @@ import type { WalletAddress } from '../wallet-address.ts'
 import { chainOfId, chainOfType, EVM_CHAIN_ID, SOLANA_REFERENCE } from './sign-in-chain.ts'
 import { signInRefused } from './sign-in-error.ts'
 import type { SignInMessage } from './sign-in-message.ts'
+import { safeParseDescribed } from '../../validation/described.ts'
 
 /** A sign-in takes about 800 bytes, and that of a contract wallet with a passkey up to 4,000; nothing longer is decoded. */
 export const PAYLOAD_CHARACTERS_MAX = 8_192
@@ -90,7 +91,7 @@ function decode(payload: string): unknown {
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, document: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(document)
+  const parsed = safeParseDescribed(schema, document)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const field = issue?.path.join('.') ?? ''

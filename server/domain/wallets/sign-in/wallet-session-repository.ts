@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 
 export class WalletSessionRepository {
@@ -26,7 +26,10 @@ export class WalletSessionRepository {
     return row !== undefined
   }
 
-  async deleteExpired(now: Date): Promise<void> {
-    await this.#db.deleteFrom('revoked_wallet_sessions').where('expires_at', '<=', now).execute()
+  /** By the clock of the database: one process whose clock is ahead would bring ended sessions back. */
+  async deleteExpired(at: Date): Promise<void> {
+    await sql`delete from revoked_wallet_sessions where expires_at <= ledger_instant(${at}::timestamptz)`.execute(
+      this.#db,
+    )
   }
 }

@@ -1,11 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { z } from 'zod'
 import { type Clock, systemClock } from '../../../domain/clock.ts'
-import type {
-  InferenceProvider,
-  ProviderRequest,
-  ProviderResponse,
-} from '../../../domain/inference/providers/provider.ts'
+import type { InferenceProvider, ProviderResponse } from '../../../domain/inference/providers/provider.ts'
 import { answerChat, digest } from './chat-answer.ts'
 import { ChatRequest, lastUserText } from './chat-request.ts'
 import { countUsage } from './chat-usage.ts'
@@ -36,13 +32,22 @@ export function createSandboxProvider({ id, clock = systemClock }: SandboxProvid
     kind: 'sandbox',
     async send(request) {
       request.signal.throwIfAborted()
-      return request.operation === '/embeddings' ? sendEmbeddings(request) : sendChat(request, clock)
+      const { operation, model, body, signal } = request
+      const call: SandboxCall = { body: body.kind === 'json' ? { ...body.value, model } : {}, signal }
+      if (operation === 'chat') return sendChat(call, clock)
+      if (operation === 'embeddings') return sendEmbeddings(call)
+      return errorResponse(404, `the sandbox has no operation ${operation}`)
     },
     close: async () => undefined,
   }
 }
 
-async function sendChat({ body, signal }: ProviderRequest, clock: Clock): Promise<ProviderResponse> {
+interface SandboxCall {
+  body: Record<string, unknown>
+  signal: AbortSignal
+}
+
+async function sendChat({ body, signal }: SandboxCall, clock: Clock): Promise<ProviderResponse> {
   const parsed = ChatRequest.safeParse(body)
   if (!parsed.success) return invalid(parsed.error)
   const chat = parsed.data
@@ -68,7 +73,7 @@ async function sendChat({ body, signal }: ProviderRequest, clock: Clock): Promis
   }
 }
 
-async function sendEmbeddings({ body, signal }: ProviderRequest): Promise<ProviderResponse> {
+async function sendEmbeddings({ body, signal }: SandboxCall): Promise<ProviderResponse> {
   const parsed = EmbeddingsRequest.safeParse(body)
   if (!parsed.success) return invalid(parsed.error)
   const { input } = parsed.data

@@ -62,7 +62,7 @@ export class EvmSettlement {
 
   /** By our own node, whoever settles: signature, time, funds, and a run of the transfer without sending it. */
   async verify(payment: SignedPayment, signal: AbortSignal): Promise<PaymentVerdict> {
-    const { signer, observed } = createSigner(this.#client, signal)
+    const { signer, observed } = createSigner(this.#client, { asset: payment.asset, signal })
     const answer = await this.#facilitator(signer).verify(...stockForm(payment.wire))
     if (answer.isValid) return { valid: true }
     if (observed.unanswered !== undefined) throw observed.unanswered
@@ -83,17 +83,21 @@ export class EvmSettlement {
   }
 
   async settle(
-    { wire }: SignedPayment,
+    { asset, wire }: SignedPayment,
     onTransaction: OnTransaction,
     reserveFee: ReserveFee = async () => {},
   ): Promise<SettleOutcome> {
     if (this.#keyed === null) return { kind: 'failed', reason: 'no_facilitator_key' }
-    const verification = AbortSignal.timeout(VERIFY_DEADLINE_MS)
-    const { signer, observed } = createSigner(this.#client, verification, {
-      sender: this.#keyed.sender,
-      onTransaction,
-      reserveFee,
-    })
+    const signal = AbortSignal.timeout(VERIFY_DEADLINE_MS)
+    const { signer, observed } = createSigner(
+      this.#client,
+      { asset, signal },
+      {
+        sender: this.#keyed.sender,
+        onTransaction,
+        reserveFee,
+      },
+    )
     const answer = await this.#facilitator(signer).settle(...stockForm(wire))
     const fee = observed.fee === undefined ? {} : { fee: observed.fee }
     if (answer.success) return { kind: 'settled', transactionId: answer.transaction, ...fee }

@@ -37,7 +37,7 @@ export interface Sending {
  */
 export function createSigner(
   client: EvmClient,
-  signal: AbortSignal,
+  { asset, signal }: { asset: string; signal: AbortSignal },
   sending?: Sending,
 ): { signer: FacilitatorSigner; observed: Observed } {
   const observed: Observed = {
@@ -75,7 +75,12 @@ export function createSigner(
     readContract: (call) => reader.readContract({ ...call, abi: call.abi as Abi }),
     verifyTypedData: (data) => reader.verifyTypedData(data as VerifyTypedDataParameters),
     getCode: async ({ address }) => {
-      const code = await reader.getCode({ address })
+      const code = await reader.getCode({ address }).catch((error: unknown) => {
+        if (address.toLowerCase() !== asset.toLowerCase()) throw error
+        // The library asks for the token's code and may never await it: a rejection would end the process.
+        observed.unanswered = error
+        return undefined
+      })
       if (code === undefined) observed.undeployed.add(address.toLowerCase())
       return code
     },

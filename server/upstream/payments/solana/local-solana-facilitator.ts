@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
+import { base58 } from '@scure/base'
 import { z } from 'zod'
 import type { PaymentVerdict, SettleOutcome, SignedPayment } from '../../../domain/payments/payment-network.ts'
-import { encodeBase58 } from '../../../domain/wallets/base58.ts'
 import type { SolanaSecret } from '../../../domain/wallets/solana-secret.ts'
 import type { SettlementHooks, SolanaFacilitator } from './solana-facilitator.ts'
 import { COMMITMENT } from './solana-ledger-reader.ts'
@@ -47,7 +47,7 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
 
   /** Null for a payment that names another fee payer: it was offered before the operator changed the key. */
   transactionIdOf(message: TransferMessage): string | null {
-    return this.#isFeePayerOf(message) ? encodeBase58(this.#sign(message)) : null
+    return this.#isFeePayerOf(message) ? base58.encode(this.#sign(message)) : null
   }
 
   /** Tries it fully signed, because a node knows by the signature whether it was processed already. */
@@ -70,7 +70,7 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
     await reserveFee(feeOf(message))
     const signature = this.#sign(message)
     const wire = writeTransaction(message, signature).toString('base64')
-    const transactionId = encodeBase58(signature)
+    const transactionId = base58.encode(signature)
     await tell(transactionId)
     const refused = await this.#send(wire, { skipPreflight: false })
     return refused ?? this.#confirm(transactionId, wire)

@@ -1,6 +1,6 @@
+import { base58 } from '@scure/base'
 import { z } from 'zod'
 import { DomainError } from '../../../domain/errors.ts'
-import { encodeBase58 } from '../../../domain/wallets/base58.ts'
 import { DECIMALS, type Merchant } from './payment-transfer.ts'
 import { TOKEN_PROGRAM, tokenAccountOf } from './token-account.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
@@ -43,10 +43,10 @@ export class SolanaCluster {
     if (token[DECIMALS_AT] !== DECIMALS) return [`token ${mint} has ${token[DECIMALS_AT]} decimals, not ${DECIMALS}`]
     const address = tokenAccountOf(payTo, mint)
     const account = await this.#tokenData(address)
-    if (account === undefined || encodeBase58(account.subarray(0, 32)) !== mint) {
+    if (account === undefined || base58.encode(account.subarray(0, 32)) !== mint) {
       return [`${payTo} has no token account ${address} for ${mint}; create it once before payments can arrive`]
     }
-    const owner = encodeBase58(account.subarray(32, 64))
+    const owner = base58.encode(account.subarray(32, 64))
     return owner === payTo ? [] : [`token account ${address} belongs to ${owner}, no longer to ${payTo}`]
   }
 

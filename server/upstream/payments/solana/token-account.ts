@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { base58 } from '@scure/base'
 import { type Address, isOffCurveAddress } from '@solana/kit'
-import { encodeBase58 } from '../../../domain/wallets/base58.ts'
 import { parseSolanaKey } from '../../../domain/wallets/wallet-address.ts'
 
 const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
@@ -17,7 +17,7 @@ export function tokenAccountOf(owner: string, mint: string): string {
   for (let bump = 255; bump >= 0; bump--) {
     const hash = createHash('sha256')
     for (const part of [...seeds, Buffer.of(bump), keyBytes(ASSOCIATED_TOKEN_PROGRAM)]) hash.update(part)
-    const candidate = encodeBase58(hash.update('ProgramDerivedAddress').digest())
+    const candidate = base58.encode(hash.update('ProgramDerivedAddress').digest())
     if (isProgramAccount(candidate)) return candidate
   }
   throw new Error(`no token account can be derived for ${owner}`)

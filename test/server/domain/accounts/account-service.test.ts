@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { base58 } from '@scure/base'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CreateAccountInput, GrantAccountInput, SetStakeInput } from '../../../../server/domain/accounts/inputs.ts'
-import { encodeBase58 } from '../../../../server/domain/wallets/base58.ts'
 import { openWalletAccount } from '../../../../server/domain/wallets/wallet-account-repository.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createKeyHarness, type KeyHarness } from '../../../support/key-harness.ts'
@@ -61,7 +61,7 @@ describe('listing', () => {
     const names: string[] = []
     for (let step = 0; step < 6; step++) {
       keys.clock.advance(1)
-      const address = encodeBase58(createHash('sha256').update(String(step)).digest())
+      const address = base58.encode(createHash('sha256').update(String(step)).digest())
       if (step % 2 === 0) await keys.accounts.create(CreateAccountInput.parse({ name: `user ${step}` }))
       else await openWalletAccount(database.db, { chain: 'solana', address }, keys.clock.now())
       names.unshift(step % 2 === 0 ? `user ${step}` : address)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { createKeyHarness, type KeyHarness, keySettings } from '../../../support/key-harness.ts'
 
 const NOT_FOUND = { code: 'invalid_request', message: 'API key not found or expired' }
@@ -7,7 +7,7 @@ const NOT_FOUND = { code: 'invalid_request', message: 'API key not found or expi
 let database: TestDatabase
 let keys: KeyHarness
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('API keys on %s', (engine) => {
+describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
   beforeAll(async () => {
     database = await createTestDatabase(engine)
     keys = await createKeyHarness(database.db)

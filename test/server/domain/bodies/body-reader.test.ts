@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BodyReader, INLINE_BYTES_MAX } from '../../../../server/domain/bodies/body-reader.ts'
 import { DomainError } from '../../../../server/domain/errors.ts'
+import { readAnswer } from '../../../../server/domain/rpc/answer-reader.ts'
 import { scanEnvelope } from '../../../../server/domain/rpc/envelope-scanner.ts'
 
 const bodies = new BodyReader()
@@ -66,4 +68,28 @@ it('bodies are read again after the thread has ended', async () => {
   await others.close()
   expect((await others.readJson(Buffer.from(text))).parsed).toEqual([FILLER])
   await others.close()
+})
+
+describe('a large answer of a node', () => {
+  const answer = Buffer.from(`[{"id":1,"result":[${'0,'.repeat(4_000_000)}0]},{"id":2,"error":{}}]`)
+
+  it('is read as a small one is, and its bytes come back unchanged', async () => {
+    const expected = readAnswer(answer)
+    const text = answer.toString('latin1')
+    const read = await bodies.readAnswer(Buffer.concat([answer]))
+    expect(read.answer).toEqual(expected)
+    expect(read.raw.toString('latin1')).toBe(text)
+  })
+
+  it('lets the event loop turn while it is read', async () => {
+    const progress = { turns: 0, ended: false }
+    const reading = bodies.readAnswer(Buffer.concat([answer])).finally(() => (progress.ended = true))
+    for (; !progress.ended; progress.turns++) await setImmediate()
+    await reading
+    expect(progress.turns).toBeGreaterThan(10)
+  })
+
+  it('that is cut off is no answer', async () => {
+    expect((await bodies.readAnswer(Buffer.from(answer.subarray(0, -1)))).answer).toBeUndefined()
+  })
 })

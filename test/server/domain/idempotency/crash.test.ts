@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { KeyCaller } from '../../../../server/domain/caller.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import {
   type IdempotentProcess,
@@ -27,7 +27,7 @@ const AFTER: Record<Step, { calls: number; replayed: string | null }> = {
   settled: { calls: 1, replayed: 'true' },
 }
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('a retry after a crash on %s', (engine) => {
+describe.each(EITHER_ENGINE)('a retry after a crash on %s', (engine) => {
   let database: TestDatabase
   let node: RpcNodeServer
   let caller: KeyCaller

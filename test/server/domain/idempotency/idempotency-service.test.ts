@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../../support/database
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { type ProcessOptions, startIdempotentProcess } from '../../../support/idempotency-harness.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
+import { trustProcessClock } from '../../../support/process-clock.ts'
 import { type RpcNodeServer, startRpcNode } from '../../../support/rpc-node.ts'
 
 const CALL = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}'
@@ -200,5 +201,35 @@ describe('maintenance', () => {
     expect(await process.idempotency.maintain()).toBe(450)
     own.advance(24 * 3_600_000)
     expect([await process.idempotency.maintain(), await stateOf(), await chunkCount()]).toEqual([1, undefined, 0n])
+  })
+})
+
+describe('a process whose clock is wrong', () => {
+  beforeAll(async () => {
+    await sql`create or replace function ledger_instant(process_time timestamptz) returns timestamptz
+      language sql stable as 'select now()'`.execute(database.db)
+  })
+  afterAll(() => trustProcessClock(database.db))
+
+  test.each([
+    ['a year ahead', 365],
+    ['a year behind', -365],
+  ])('by %s executes no request a second time and forgets none', async (_, days) => {
+    const wrong = createFakeClock(new Date(Date.now() + days * 86_400_000).toISOString())
+    const right = createFakeClock(new Date().toISOString())
+    caller = await createMoneyHarness(database.db, right).addCaller({ usdNano: 2n * PRICE })
+    await using first = await start({ clock: right })
+    await using second = await start({ clock: wrong })
+    const keys = [key, `${key}-2`]
+    for (const [index, process] of [first, second].entries()) {
+      const answer = await process.post(keys[index] ?? '', CALL)
+      expect([answer.status, answer.headers.has('idempotent-replayed')]).toEqual([200, false])
+      await Promise.all([first, second].map(({ idempotency }) => idempotency.maintain()))
+      for (const other of [first, second]) {
+        const repeat = await other.post(keys[index] ?? '', CALL)
+        expect([repeat.status, repeat.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
+      }
+    }
+    expect(node.calls).toHaveLength(2)
   })
 })

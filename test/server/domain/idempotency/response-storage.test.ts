@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { KeyCaller } from '../../../../server/domain/caller.ts'
 import type { StorageLimits } from '../../../../server/domain/idempotency/idempotency-record.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { startIdempotentProcess } from '../../../support/idempotency-harness.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
@@ -17,7 +17,7 @@ const ENVELOPE_BYTES = 36
 /** Sealing adds to each row of 60 KiB. */
 const SEAL_BYTES = 28
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('the storage for responses on %s', (engine) => {
+describe.each(EITHER_ENGINE)('the storage for responses on %s', (engine) => {
   let database: TestDatabase
   let node: RpcNodeServer
   let caller: KeyCaller

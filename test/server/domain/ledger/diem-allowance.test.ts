@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { utcDay } from '../../../../server/domain/clock.ts'
 import type { MeteredRequest } from '../../../../server/domain/metering/metered-request.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, hasEngine, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness, type MoneyHarness, usageOf } from '../../../support/money-harness.ts'
+import { repeats } from '../../../support/soak.ts'
 
 type Step =
   | { kind: 'open'; amount: number; mortal: boolean }
@@ -66,7 +67,7 @@ class Model {
   }
 }
 
-describe.each(DATABASE_ENGINES)('the DIEM of a day, on %s', (engine) => {
+describe.each(EITHER_ENGINE)('the DIEM of a day, on %s', (engine) => {
   describe.runIf(hasEngine(engine))('', () => {
     let database: TestDatabase
     beforeAll(async () => {
@@ -100,9 +101,9 @@ describe.each(DATABASE_ENGINES)('the DIEM of a day, on %s', (engine) => {
           expect(await postedOf(money, accountId)).toBe(await diemOf(money, accountId))
           expect((await money.ledger.verify()).checks.filter((check) => !check.ok)).toEqual([])
         }),
-        { numRuns: engine === 'postgres' ? 40 : 15 },
+        { numRuns: repeats(15, { soak: 100 }) },
       )
-    }, 180_000)
+    })
   })
 })
 

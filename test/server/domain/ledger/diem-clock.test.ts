@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { LEDGER_INSTANT } from '../../../../server/db/functions/ledger-instant.ts'
 import { DAY_MS, systemClock } from '../../../../server/domain/clock.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, hasEngine } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness, type MoneyHarness } from '../../../support/money-harness.ts'
 
 const STAKE_NANO = 1_000n
 
-describe.each(DATABASE_ENGINES)('a process whose clock is a day wrong, on %s', (engine) => {
+describe.each(EITHER_ENGINE)('a process whose clock is a day wrong, on %s', (engine) => {
   describe.runIf(hasEngine(engine))('', () => {
     /** Three processes on one database, whose own clock decides. */
     async function openProcesses() {

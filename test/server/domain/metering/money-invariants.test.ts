@@ -4,9 +4,10 @@ import type { MeteredRequest } from '../../../../server/domain/metering/metered-
 import { createTestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness, type MoneyHarness, usageOf } from '../../../support/money-harness.ts'
+import { repeats } from '../../../support/soak.ts'
 
 const TURNS_MAX = 12
-const RUNS = 100
+const RUNS = repeats(30, { soak: 300 })
 
 type Operation =
   | { kind: 'open'; account: number; process: number; amount: number }
@@ -59,7 +60,7 @@ describe('the money path under random operations of two processes', () => {
       { numRuns: RUNS },
     )
     for (const process of processes) await process.sweeper.stop()
-  }, 120_000)
+  })
 })
 
 interface World {

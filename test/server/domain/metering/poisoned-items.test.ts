@@ -78,6 +78,6 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('items with extreme values on 
       requests.map((request, index) => request.settle(usageOf(40n, { retries: index === 1 ? 2 ** 40 : 0 }))),
     )
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    await money.metering.releaseUnsettled()
+    await money.sweeper.releaseOwn()
   })
 })

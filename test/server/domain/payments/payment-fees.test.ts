@@ -3,7 +3,7 @@ import { PaymentFeeRepository } from '../../../../server/domain/payments/payment
 import { type FeeGauges, PaymentFees } from '../../../../server/domain/payments/payment-fees.ts'
 import { SettlementFailureRepository } from '../../../../server/domain/payments/settlement-failure-repository.ts'
 import { SettlementFailures } from '../../../../server/domain/payments/settlement-failures.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
 import type { WalletAddress } from '../../../../server/domain/wallets/wallet-address.ts'
@@ -34,7 +34,7 @@ function startProcess(perDay = 100n) {
 
 const paidBy = (payer: WalletAddress, clientNetwork: string) => ({ network: NETWORK, payer, clientNetwork })
 
-describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('settlement fees on %s', (engine) => {
+describe.each(EITHER_ENGINE)('settlement fees on %s', (engine) => {
   beforeEach(async () => {
     database = await createTestDatabase(engine)
     clock = createFakeClock('2026-03-01T12:00:00.000Z')

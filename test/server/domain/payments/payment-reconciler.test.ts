@@ -19,13 +19,7 @@ import { type PaymentGauges, PaymentReconciler } from '../../../../server/domain
 import { PaymentRepository } from '../../../../server/domain/payments/payment-repository.ts'
 import { SettlementFailureRepository } from '../../../../server/domain/payments/settlement-failure-repository.ts'
 import { SettlementFailures } from '../../../../server/domain/payments/settlement-failures.ts'
-import {
-  createTestDatabase,
-  DATABASE_ENGINES,
-  type DatabaseEngine,
-  hasEngine,
-  type TestDatabase,
-} from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type DatabaseEngine, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
@@ -195,7 +189,7 @@ async function leaveBehind(): Promise<Payment> {
 
 const stateOf = async ({ id }: Payment) => (await payments.get(id)).state
 
-describe.each(DATABASE_ENGINES.filter((name) => hasEngine(name)))('the reconciler on %s', (name) => {
+describe.each(EITHER_ENGINE)('the reconciler on %s', (name) => {
   beforeAll(() => {
     engine = name
   })

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { SetLimitsInput } from '../../../../server/domain/rate-limits/inputs.ts'
 import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { createKeyHarness, type KeyHarness, keySettings, silentLog } from '../../../support/key-harness.ts'
 
 const MODEL = { id: 'model', tier: 'M' } as const
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('limits that an operator sets on %s', (engine) => {
+describe.each(EITHER_ENGINE)('limits that an operator sets on %s', (engine) => {
   let database: TestDatabase
   let keys: KeyHarness
   let twin: KeyHarness

@@ -6,7 +6,7 @@ import { RefusalRepository } from '../../../../server/domain/rate-limits/refusal
 import type { Refusal, RefusedRequest } from '../../../../server/domain/rate-limits/refusal.ts'
 import type { PubSub } from '../../../../server/domain/pub-sub.ts'
 import { MemoryPubSub } from '../../../../server/store/memory/memory-pub-sub.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
@@ -26,7 +26,7 @@ function createLog(repository: RefusalLogDeps['repository'], pubSub: PubSub = ne
   return { log, feed, refusals: new RefusalLog({ repository, feed, clock, ids, log }) }
 }
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('the log of refusals on %s', (engine) => {
+describe.each(EITHER_ENGINE)('the log of refusals on %s', (engine) => {
   let database: TestDatabase
   let repository: RefusalRepository
   let accountId: string

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAnswer } from '../../../../server/domain/rpc/answer-reader.ts'
 import { AnswerScanner } from '../../../../server/domain/rpc/answer-scanner.ts'
+import { repeats } from '../../../support/soak.ts'
 
 function scanInChunks(text: string, cuts: number[] = []): AnswerScanner {
   const bytes = Buffer.from(text)
@@ -65,7 +66,7 @@ test('every prefix of an answer is recognised as cut', () => {
   }
 })
 
-test('streamed in any chunks, an answer is billed as it is billed whole', { timeout: 1_800_000 }, () => {
+test('streamed in any chunks, an answer is billed as it is billed whole', () => {
   const name = fc.constantFrom('result', 'error', 'id', 'jsonrpc', 'res\\u0075lt', 'x')
   const value = fc.oneof(fc.constant('null'), fc.json({ maxDepth: 4 }), fc.constant('18446744073709551615'))
   const answer = fc
@@ -77,7 +78,7 @@ test('streamed in any chunks, an answer is billed as it is billed whole', { time
       expect(scanner.kind).toBe(strictKind(text))
       expect(scanner.state).toBe(scanner.kind === null ? 'malformed' : 'complete')
     }),
-    { numRuns: Number(process.env['PROPERTY_CASES'] ?? 3_000) },
+    { numRuns: repeats(1_000, { soak: 20_000 }) },
   )
 })
 
@@ -95,4 +96,9 @@ test('reads the items of a batch answer with their raw ids', () => {
 
 test('reads a trace that nests a hundred thousand levels deep', () => {
   expect(strictKind(`{"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toBe('result')
+})
+
+test('an array of far more answers than any batch has is no answer', () => {
+  const itemsOf = (count: number) => readAnswer(Buffer.from(`[${'0,'.repeat(count - 1)}0]`))
+  expect([itemsOf(1_000)?.shape, itemsOf(1_001)]).toEqual(['batch', undefined])
 })

@@ -3,10 +3,9 @@ import { expect, test } from 'vitest'
 import { DomainError } from '../../../../server/domain/errors.ts'
 import { type Envelope, RPC_NESTING_LEVELS_MAX, scanEnvelope } from '../../../../server/domain/rpc/envelope-scanner.ts'
 import { parseReference, type ReferenceNode } from '../../../support/json-reference.ts'
+import { repeats } from '../../../support/soak.ts'
 
-/** `PROPERTY_CASES=100000` makes it a long run. */
-const CASES = Number(process.env['PROPERTY_CASES'] ?? 4_000)
-const LONG_RUN_MS = 1_800_000
+const CASES = repeats(1_000, { soak: 20_000 })
 
 const space = fc.constantFrom('', '', '', ' ', '\n\t')
 const rawValue = fc.oneof(
@@ -107,9 +106,7 @@ function scanOrRefuse(bytes: Buffer): Envelope | undefined {
   }
 }
 
-test('accepts exactly what a reference parser with the same rules accepts, and finds the same parts', {
-  timeout: LONG_RUN_MS,
-}, () => {
+test('accepts exactly what a reference parser with the same rules accepts, and finds the same parts', () => {
   fc.assert(
     fc.property(fc.oneof(body, mutated), (text) => {
       const bytes = Buffer.from(text)
@@ -126,9 +123,7 @@ test('accepts exactly what a reference parser with the same rules accepts, and f
   )
 })
 
-test('answers arbitrary bytes with an envelope or a typed refusal, never with another failure', {
-  timeout: LONG_RUN_MS,
-}, () => {
+test('answers arbitrary bytes with an envelope or a typed refusal, never with another failure', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 60 }),

@@ -1,7 +1,7 @@
+import { base58 } from '@scure/base'
 import { Signature } from 'ethers'
 import { type Hex, parseSignature, serializeCompactSignature, signatureToCompactSignature } from 'viem'
 import { expect, test } from 'vitest'
-import { decodeBase58, encodeBase58 } from '../../../../server/domain/wallets/base58.ts'
 import { createSignInHarness, signInOutcome } from '../../../support/sign-in-harness.ts'
 import {
   ethersSigner,
@@ -31,12 +31,12 @@ const twinOnSecp256k1 = (signature: string) => {
   const twin = (SECP256K1_ORDER - BigInt(s)).toString(16).padStart(64, '0')
   return `${r}${twin}${yParity === 0 ? '1c' : '1b'}`
 }
-const inBase64 = (signature: string) => (decodeBase58(signature) ?? Buffer.alloc(0)).toString('base64')
+const inBase64 = (signature: string) => Buffer.from(base58.decode(signature)).toString('base64')
 /** RFC 8032 has one s below the order; libraries that do not look take a second one. */
 const twinOnEd25519 = (signature: string) => {
-  const bytes = decodeBase58(signature) ?? Buffer.alloc(0)
+  const bytes = base58.decode(signature)
   const s = BigInt(`0x${Buffer.from(bytes.subarray(32).toReversed()).toString('hex')}`) + ED25519_ORDER
-  return encodeBase58(Buffer.concat([bytes.subarray(0, 32), Buffer.from(s.toString(16), 'hex').toReversed()]))
+  return base58.encode(Buffer.concat([bytes.subarray(0, 32), Buffer.from(s.toString(16), 'hex').toReversed()]))
 }
 
 test.each([

@@ -1,3 +1,4 @@
+import { base58 } from '@scure/base'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseSignInMessage, type SignInMessage } from '../../../../server/domain/wallets/sign-in/sign-in-message.ts'
@@ -355,11 +356,10 @@ describe('keys of small order', () => {
   })
 
   test('sign nobody in', async () => {
-    const { encodeBase58 } = await import('../../../../server/domain/wallets/base58.ts')
     const harness = createSignInHarness()
     for (const key of keys) {
       const forged = Buffer.concat([Buffer.from(`01${'00'.repeat(31)}`, 'hex'), Buffer.alloc(32)])
-      const signer = { chain: 'solana', address: encodeBase58(key), sign: async () => encodeBase58(forged) } as const
+      const signer = { chain: 'solana', address: base58.encode(key), sign: async () => base58.encode(forged) } as const
       expect(await outcome(harness, await fieldHeader(signer, { now: harness.clock.now() }))).toBe('INVALID_WALLET')
     }
   })

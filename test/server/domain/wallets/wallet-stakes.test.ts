@@ -8,7 +8,7 @@ import { accountIdOf } from '../../../../server/domain/wallets/wallet-account-id
 import type { WalletAddress } from '../../../../server/domain/wallets/wallet-address.ts'
 import { BaseStakingChain } from '../../../../server/upstream/staking/base-staking-chain.ts'
 import { STAKING_ADDRESS } from '../../../support/base-chain.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, hasEngine, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { silentLog } from '../../../support/key-harness.ts'
 import { createMoneyHarness, type MoneyHarness } from '../../../support/money-harness.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => chain[Symbol.asyncDispose]())
 
-describe.each(DATABASE_ENGINES)('DIEM by stake on Base, on %s', (engine) => {
+describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
   describe.runIf(hasEngine(engine))('', () => {
     let database: TestDatabase
     let clock: FakeClock

@@ -24,12 +24,12 @@ afterAll(async () => {
 })
 
 function chat(text: string, { stream = false, using = provider, signal = new AbortController().signal } = {}) {
-  const body = {
-    model: 'fake-model',
+  const value = {
     messages: [{ role: 'user', content: text }],
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
   }
-  return using.send({ operation: '/chat/completions', body, signal })
+  const accepts = stream ? 'events' : 'json'
+  return using.send({ operation: 'chat', model: 'fake-model', body: { kind: 'json', value }, accepts, signal })
 }
 
 /** What the reader got before the body broke off, and the error that ended it. */

@@ -1,5 +1,7 @@
 const EMPTY: Buffer = Buffer.alloc(0)
 const LINE_FEED = 10
+/** A stream may begin with one. */
+const BYTE_ORDER_MARK = 0xfeff
 /** A frame that grows beyond this has no end. */
 const FRAME_BYTES_MAX = 8 * 1024 * 1024
 
@@ -80,12 +82,18 @@ export function countFrames(text: string): number {
 
 /** The data of one frame, its lines joined as the event stream format says; undefined for comments and the like. */
 export function frameData(frame: Buffer): string | undefined {
-  const text = frame.toString('utf8')
+  const decoded = frame.toString('utf8')
+  const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded
   // By far the most common form: one data line and nothing else.
   if (text.startsWith('data: ') && text.indexOf('\n') === text.length - 2) return text.slice(6, -2)
   const lines = text.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'))
   if (lines.length === 0) return undefined
   return lines.map((line) => line.slice(line.startsWith('data: ') ? 6 : 5)).join('\n')
+}
+
+/** Whether the frame is an event of the name `error`, whatever its data looks like. */
+export function isErrorEvent(frame: string): boolean {
+  return /(?:^|[\r\n])event: ?error[ \t]*[\r\n]/.test(frame)
 }
 
 /** Position after the last blank line, 0 where there is none. */

@@ -1,4 +1,6 @@
 export const DONE_MARK = '[DONE]'
+/** Some servers name their failures in it. */
+const EVENT_FIELD = 'event:'
 
 type Search = (text: string, from: number) => number
 
@@ -7,6 +9,7 @@ const SEARCHES: readonly Search[] = [
   (text, from) => findMember(text, '"error"', from),
   (text, from) => findMember(text, '"finish_reason"', from),
   (text, from) => find(text, DONE_MARK, from),
+  (text, from) => (text.startsWith(EVENT_FIELD, from) ? from : find(text, `\n${EVENT_FIELD}`, from)),
 ]
 
 /** The places in a text of frames that the platform must read. However often it is asked, each mark is searched through once. */

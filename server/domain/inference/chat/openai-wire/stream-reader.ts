@@ -1,8 +1,10 @@
+import { CHOICES_MAX } from '../plan/chat-request.ts'
+import { toFrame } from './chunk.ts'
 import { isRecord } from './completion-text.ts'
 import { isFinished, splitFinish } from './finish-frames.ts'
 import { type MemberRewrite, removeFingerprint, renameModel } from './member-rewrite.ts'
 import { StreamMarkerScanner, DONE_MARK } from './stream-marker-scanner.ts'
-import { countFrames, firstFrameEnd, FrameBuffer, frameData, lastFrameEnd } from './sse-frames.ts'
+import { countFrames, firstFrameEnd, FrameBuffer, frameData, isErrorEvent, lastFrameEnd } from './sse-frames.ts'
 import type { ThinkingChunkFilter } from './thinking.ts'
 
 const EMPTY: Buffer = Buffer.alloc(0)
@@ -133,7 +135,12 @@ export class StreamReader {
       return undefined
     }
     const chunk = parseObject(data)
-    if (chunk === undefined) return frame
+    if (isErrorEvent(text)) {
+      this.#failure = chunk?.['error'] ?? chunk ?? data
+      return undefined
+    }
+    // Clients fail on what is no JSON.
+    if (chunk === undefined) return undefined
     this.#first ??= chunk
     const { usage, error, ...rest } = chunk
     if (error !== undefined && error !== null) {
@@ -153,9 +160,13 @@ export class StreamReader {
     return said === undefined ? EMPTY : toFrame(this.#asOurs(said))
   }
 
+  /** A choice ends once; a stream of nothing but ends must not fill the memory. */
   #keepFinish(chunk: Record<string, unknown>): void {
+    const ended = chunk['choices'] as { index?: unknown }[]
+    if (ended.every(({ index = 0 }) => this.#finishedChoices.has(index))) return
+    if (this.#finishes.length === CHOICES_MAX) return
     this.#finishes.push(toFrame(this.#asOurs(chunk)))
-    for (const { index = 0 } of chunk['choices'] as { index?: unknown }[]) this.#finishedChoices.add(index)
+    for (const { index = 0 } of ended) this.#finishedChoices.add(index)
   }
 
   /** A parsed chunk as clients get it. */
@@ -170,10 +181,6 @@ export class StreamReader {
     for (const rewrite of this.#rewrites) changed = rewrite.apply(changed)
     return changed === text ? bytes : Buffer.from(changed, 'latin1')
   }
-}
-
-export function toFrame(chunk: object): Buffer {
-  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 }
 
 function parseObject(data: string): Record<string, unknown> | undefined {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { boundedList } from '../../../validation/bounded-list.ts'
+import { safeParseDescribed } from '../../../validation/described.ts'
 
 /** Of one message; each takes time to check. */
 const PARTS_MAX = 1_024
@@ -42,7 +43,7 @@ const Content = z
   .union([z.string(), z.array(z.unknown())], { error: 'must be a string or a list of content parts' })
   .transform((content, context) => {
     if (typeof content === 'string') return content
-    const parsed = Parts.safeParse(content)
+    const parsed = safeParseDescribed(Parts, content)
     if (parsed.success) return parsed.data
     context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, input: content }) as z.core.$ZodRawIssue))
     return z.NEVER

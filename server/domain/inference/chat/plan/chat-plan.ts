@@ -1,10 +1,11 @@
 import type { ModelPrivacy, Caller } from '../../../caller.ts'
-import type { RatePlan } from '../../../rate-limits/rate-plan.ts'
+import type { RunPlan } from '../../../metering/metered-runs.ts'
 import type { RatePlans } from '../../../rate-limits/rate-plans.ts'
 import type { Catalogue, ResolvedModel } from '../../../catalogue/catalogue.ts'
 import { readModelName } from '../../../catalogue/model-name.ts'
 import { assertModelAllowed } from '../../../catalogue/model-privacy.ts'
 import { splitModelSuffix } from '../../../catalogue/model-suffix.ts'
+import { soldAs } from '../../sold-as.ts'
 import type { TokenCounter } from '../../tokens/token-counter.ts'
 import { assertCapabilities } from './capability-gates.ts'
 import { parseChatRequest, requireBody } from './chat-request.ts'
@@ -17,7 +18,7 @@ import { type ServiceParameterReader, type ServiceParameters } from './service-p
 const ORDINARY_COMPLETION_TOKENS = 1_024
 
 /** A chat request that may run: checked, measured and priced at its worst. */
-export interface ChatPlan {
+export interface ChatPlan extends RunPlan {
   resolved: ResolvedModel
   parameters: ServiceParameters
   stream: boolean
@@ -30,8 +31,6 @@ export interface ChatPlan {
   heldCompletionTokens: number
   /** What all choices together are expected to have, until it is known. */
   expectedCompletionTokens: number
-  holdNanoUsd: bigint
-  ratePlan: RatePlan
 }
 
 /** A chat request that is checked, measured and priced, whoever sends it. */
@@ -81,16 +80,17 @@ export async function measureChat(
   })
   const prompt = await measurePrompt(body, { model, completionLimit, counter })
   const choices = request.n ?? 1
-  const heldCompletionTokens = choices * (completionLimit ?? openLimit(model, prompt.contentTokens))
+  const heldCompletionTokens = choices * (completionLimit ?? uncappedTokens(model, prompt.contentTokens))
   return {
     resolved,
+    soldAs: soldAs(model, 'tokens'),
     parameters,
     stream: request.stream === true,
     body,
     choices,
     promptTokens: prompt.tokens,
     heldCompletionTokens,
-    expectedCompletionTokens: choices * ordinaryLimit(model, completionLimit),
+    expectedCompletionTokens: choices * expectedTokens(model, completionLimit),
     holdNanoUsd: pricing.worstCaseNanoUsd({
       promptTokens: prompt.heldTokens,
       completionTokens: heldCompletionTokens,
@@ -99,11 +99,14 @@ export async function measureChat(
 }
 
 /** Completion tokens that one choice is expected to have. */
-export function ordinaryLimit(model: { maxCompletionTokens: number }, completionLimit: number | undefined): number {
+export function expectedTokens(model: { maxCompletionTokens: number }, completionLimit: number | undefined): number {
   return completionLimit ?? Math.min(ORDINARY_COMPLETION_TOKENS, model.maxCompletionTokens)
 }
 
 /** Without a limit of the caller's a model completes up to its cap or the end of its context. */
-export function openLimit(model: { maxCompletionTokens: number; contextTokens: number }, promptTokens: number): number {
+export function uncappedTokens(
+  model: { maxCompletionTokens: number; contextTokens: number },
+  promptTokens: number,
+): number {
   return Math.max(1, Math.min(model.maxCompletionTokens, model.contextTokens - promptTokens))
 }

@@ -1,35 +1,39 @@
+import type { RequestContext } from '../../../caller.ts'
+import type { Clock } from '../../../clock.ts'
 import { DomainError } from '../../../errors.ts'
+import type { Log } from '../../../log.ts'
+import { holdLost } from '../../../metering/admission-error.ts'
+import type { RoutedResponse } from '../../providers/provider-router.ts'
 import { brokenAnswer } from '../../providers/read-json-answer.ts'
 import type { TokenCounter } from '../../tokens/token-counter.ts'
-import { cleanUpstreamMessage } from '../../providers/upstream-message.ts'
 import { type ProviderCompletion, readCompletion, toChoices } from '../openai-wire/chat-completion.ts'
-import { isRecord } from '../openai-wire/completion-text.ts'
 import { splitFinish } from '../openai-wire/finish-frames.ts'
 import { HoldGrowth } from './hold-growth.ts'
 import { StreamCharge, type StreamCharged, type StreamChargeParts } from './stream-charge.ts'
-import {
-  DONE_FRAME,
-  errorFrames,
-  lengthFrames,
-  responseChunk,
-  type StreamIdentity,
-  usageFrame,
-} from '../openai-wire/stream-frames.ts'
+import { OpenAiPassage } from '../openai-wire/openai-passage.ts'
+import { responseChunk, toFrame } from '../openai-wire/chunk.ts'
+import type { ChatStreamEvent, EncodeChatStream, StreamIdentity } from './chat-stream-events.ts'
+import { isInactiveKey, reportedFailure } from './stream-failures.ts'
 import type { StreamKey } from './stream-key.ts'
 import { StreamMeter } from './stream-meter.ts'
-import { StreamReader, toFrame } from '../openai-wire/stream-reader.ts'
+import { StreamReader } from '../openai-wire/stream-reader.ts'
 import { ThinkingChunkFilter } from '../openai-wire/thinking.ts'
 
 export interface ChatStreamParts extends StreamChargeParts {
+  context: RequestContext
+  routed: RoutedResponse
   counter: TokenCounter
   key: StreamKey
+  encode: EncodeChatStream
+  clock: Clock
+  log: Log
 }
 
 const ENDED: IteratorResult<Buffer, undefined> = { done: true, value: undefined }
 
 /**
- * One streamed response: the provider's frames as they come; then, once the charge is durable, the finish reasons, our
- * usage and cost, and the end mark. Whatever ends it, the request is settled or released exactly once: whole (charged),
+ * One streamed response: what the provider says as it comes; then, once the charge is durable, the finish reasons, our
+ * usage and cost, and the end, in the form of the caller's wire. Whatever ends it, the request is settled or released exactly once: whole (charged),
  * client gone or key inactive (charged for the prompt and what was delivered), money ended (charged to the end of the
  * hold), provider broken (released).
  * An iterator by hand, since generators within generators would cost every chunk several turns of the event loop.
@@ -54,11 +58,11 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
 
   constructor(parts: ChatStreamParts) {
     this.#parts = parts
-    const { plan, metered, counter, routed } = parts
+    const { plan, run, counter, routed } = parts
     const thinkingFilter = plan.parameters.stripThinking ? new ThinkingChunkFilter() : undefined
     this.#reader = new StreamReader({ modelId: plan.resolved.model.id, thinkingFilter })
     this.#meter = new StreamMeter(counter)
-    this.#growth = new HoldGrowth(plan, metered)
+    this.#growth = new HoldGrowth(plan, run.metered)
     this.#charge = new StreamCharge(parts, () => this.#meter.count())
     this.#source = routed.response.body[Symbol.asyncIterator]()
     parts.key.onInactive(() => this.#endUnread())
@@ -76,9 +80,9 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     if (this.#closed) return ENDED
     this.#busy = true
     try {
-      const value = await (this.#isWholeAnswer() ? this.#advanceWhole() : this.#advance())
+      const events = await (this.#isWholeAnswer() ? this.#advanceWhole() : this.#advance())
       this.#delivered = true
-      return { done: false, value }
+      return this.#encoded(events)
     } catch (error) {
       return await this.#fail(error)
     } finally {
@@ -97,7 +101,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     return /^application\/(?:[\w.-]+\+)?json\b/i.test(this.#parts.routed.response.contentType)
   }
 
-  async #advanceWhole(): Promise<Buffer> {
+  async #advanceWhole(): Promise<ChatStreamEvent[]> {
     const { plan, routed } = this.#parts
     if (this.#whole === undefined) {
       const body = { [Symbol.asyncIterator]: () => this.#source }
@@ -106,14 +110,14 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       const identity = this.#identity()
       this.#meter.add(toFrame(responseChunk(identity, this.#whole.choices)), 1)
       const { said } = splitFinish(responseChunk(identity, toChoices(this.#whole.choices, plan)))
-      if (said !== undefined) return toFrame(said)
+      if (said !== undefined) return [saidAs(toFrame(said))]
     }
     const { finish } = splitFinish(responseChunk(this.#identity(), toChoices(this.#whole.choices, plan)))
     const charged = await this.#charge.whole(this.#whole.body['usage'])
-    return this.#end(charged, [finish === undefined ? Buffer.alloc(0) : toFrame(finish)])
+    return this.#end(charged, finish === undefined ? [] : [finishedAs(toFrame(finish))])
   }
 
-  async #advance(): Promise<Buffer> {
+  async #advance(): Promise<ChatStreamEvent[]> {
     const { key } = this.#parts
     while (!this.#sourceEnded && !this.#reader.done) {
       this.#assertSound()
@@ -128,12 +132,12 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       const piece = done === true ? this.#reader.readRest() : this.#reader.read(value)
       this.#meter.learnEnvelope(this.#reader.first)
       this.#meter.add(piece.received, piece.frames)
-      if (piece.deliver.length > 0) return piece.deliver
+      if (piece.deliver.length > 0) return [saidAs(piece.deliver)]
     }
     this.#assertSound()
     if (!this.#isComplete()) throw brokenAnswer("The model provider's answer broke off.")
     this.#drain()
-    return this.#end(await this.#charge.whole(this.#reader.usage), [this.#reader.finishes])
+    return this.#end(await this.#charge.whole(this.#reader.usage), [finishedAs(this.#reader.finishes)])
   }
 
   #assertSound(): void {
@@ -148,19 +152,25 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   }
 
   /** The hold cannot grow any more. */
-  async #cut(reason: 'insufficient' | 'key_inactive' | 'lost'): Promise<Buffer> {
+  async #cut(reason: 'insufficient' | 'key_inactive' | 'lost'): Promise<ChatStreamEvent[]> {
     const { key, plan } = this.#parts
     if (reason === 'key_inactive') throw key.failure()
-    if (reason === 'lost') throw lostHold()
-    this.#letSourceGo()
+    if (reason === 'lost') throw holdLost()
+    this.#cancelUpstream()
     const charged = await this.#charge.part('cut_by_balance')
     const { finishes, finishedChoices } = this.#reader
-    return this.#end(charged, [finishes, lengthFrames(this.#identity(), plan.choices, finishedChoices)])
+    const all = Array.from({ length: plan.choices }, (_, index) => index)
+    const choices = all.filter((index) => !finishedChoices.has(index))
+    return this.#end(charged, [finishedAs(finishes), { kind: 'cut', choices }])
   }
 
-  #end({ usage, receipt }: StreamCharged, finishes: readonly Buffer[]): Buffer {
+  #end({ usage, receipt }: StreamCharged, finishes: readonly ChatStreamEvent[]): ChatStreamEvent[] {
     this.#close()
-    return Buffer.concat([...finishes, usageFrame(this.#identity(), usage, receipt), DONE_FRAME])
+    return [...finishes, { kind: 'charged', usage, receipt }, { kind: 'ended' }]
+  }
+
+  #encoded(events: readonly ChatStreamEvent[]): IteratorResult<Buffer, undefined> {
+    return { done: false, value: this.#parts.encode(events, this.#identity) }
   }
 
   async #fail(error: unknown): Promise<IteratorResult<Buffer, undefined>> {
@@ -170,28 +180,30 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       return ENDED
     }
     this.#close()
-    this.#letSourceGo()
+    this.#cancelUpstream()
     if (this.#delivered && !this.#charge.begun && (key.isInactive || isInactiveKey(error))) return this.#endForKey()
     // Before the settlement, whatever is thrown comes from the provider's connection.
     const isOurs = this.#charge.begun || error instanceof DomainError
     const broken = isOurs ? error : brokenAnswer("The model provider's answer broke off.", error)
     const reason = key.isInactive && !this.#charge.begun ? key.failure() : broken
     await this.#charge.release()
-    log.warn('answer broke off', { ...this.#charge.logFields, error })
+    log.warn('answer broke off', { ...this.#logFields, error })
     if (!this.#delivered) throw reason
-    return { done: false, value: errorFrames(reason) }
+    return this.#encoded([{ kind: 'failed', error: reason }])
   }
 
-  /** The key was revoked or has expired: its owner pays for what was delivered. */
+  /** The key or its account has ended: the owner pays for what was delivered. */
   async #endForKey(): Promise<IteratorResult<Buffer, undefined>> {
     const { key, log } = this.#parts
     try {
       const { usage, receipt } = await this.#charge.part('cut_by_key', this.#reader.usage)
-      const last = usageFrame(this.#identity(), usage, receipt)
-      return { done: false, value: Buffer.concat([last, errorFrames(key.failure())]) }
+      return this.#encoded([
+        { kind: 'charged', usage, receipt },
+        { kind: 'failed', error: key.failure() },
+      ])
     } catch (error) {
-      log.error('stream of an inactive key could not be charged', { ...this.#charge.logFields, error })
-      return { done: false, value: errorFrames(error) }
+      log.error('stream of an inactive key could not be charged', { ...this.#logFields, error })
+      return this.#encoded([{ kind: 'failed', error }])
     }
   }
 
@@ -203,12 +215,12 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
 
   async #abandon(): Promise<void> {
     this.#close()
-    this.#letSourceGo()
+    this.#cancelUpstream()
     if (this.#charge.begun) return
     try {
       await this.#charge.part('client_disconnected', this.#reader.usage)
     } catch (error) {
-      this.#parts.log.error('abandoned answer could not be charged', { ...this.#charge.logFields, error })
+      this.#parts.log.error('abandoned answer could not be charged', { ...this.#logFields, error })
     }
   }
 
@@ -227,38 +239,32 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       .catch(() => undefined)
   }
 
-  #letSourceGo(): void {
+  #cancelUpstream(): void {
     if (this.#sourceEnded) return
     this.#sourceEnded = true
     this.#source.return?.().catch(() => undefined)
   }
 
-  #identity(): StreamIdentity {
+  get #logFields() {
+    const { context, plan, routed } = this.#parts
+    return { requestId: context.requestId, modelId: plan.resolved.model.id, providerId: routed.upstreamId }
+  }
+
+  readonly #identity = (): StreamIdentity => {
     const { id, created } = this.#whole?.body ?? this.#reader.first ?? {}
     const { context, clock, plan } = this.#parts
     return {
       id: typeof id === 'string' ? id : `chatcmpl-${context.requestId}`,
-      created: typeof created === 'number' ? created : Math.floor(clock.nowMs() / 1_000),
+      createdSeconds: typeof created === 'number' ? created : Math.floor(clock.nowMs() / 1_000),
       model: plan.resolved.model.id,
     }
   }
 }
 
-function isInactiveKey(error: unknown): boolean {
-  return error instanceof DomainError && error.code === 'unauthenticated'
+function saidAs(bytes: Buffer): ChatStreamEvent {
+  return { kind: 'said', passage: new OpenAiPassage(bytes) }
 }
 
-function lostHold(): DomainError {
-  return new DomainError(
-    'hold_lost',
-    'The request lost its reservation before it ended and was not charged; send it again',
-    { retryAfterSeconds: 1 },
-  )
-}
-
-/** The provider's own words, cleaned. */
-function reportedFailure(failure: unknown): DomainError {
-  const words = isRecord(failure) ? failure['message'] : failure
-  const reason = typeof words === 'string' ? cleanUpstreamMessage(words) : undefined
-  return brokenAnswer(reason === undefined ? 'The model provider failed.' : `The model provider failed: ${reason}`)
+function finishedAs(bytes: Buffer): ChatStreamEvent {
+  return { kind: 'finished', passage: new OpenAiPassage(bytes) }
 }

@@ -45,6 +45,7 @@ export class HoldGrowth {
         this.#heldTokens += slice
         return
       }
+      if (result === 'undecided') break
       if (result !== 'insufficient') {
         this.#end = result
         return

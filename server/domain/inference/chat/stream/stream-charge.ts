@@ -1,21 +1,11 @@
-import type { RequestContext } from '../../../caller.ts'
-import type { Clock } from '../../../clock.ts'
-import type { Log } from '../../../log.ts'
 import type { Receipt, UsageOutcome } from '../../../metering/hold.ts'
-import type { MeteredRequest } from '../../../metering/metered-request.ts'
-import type { RoutedResponse } from '../../providers/provider-router.ts'
+import type { MeteredRun } from '../../../metering/metered-run.ts'
 import type { ChatPlan } from '../plan/chat-plan.ts'
-import { estimateUsage, type MeasuredChatUsage, measureUsage } from '../usage/chat-usage.ts'
-import { toUnchargedUsage, toUsage } from '../usage/chat-usage-record.ts'
+import { estimateUsage, type MeasuredChatUsage, measureUsage, toCharge } from '../usage/chat-usage.ts'
 
 export interface StreamChargeParts {
-  context: RequestContext
   plan: ChatPlan
-  metered: MeteredRequest
-  routed: RoutedResponse
-  startedAtMs: number
-  clock: Clock
-  log: Log
+  run: MeteredRun
 }
 
 /** What a stream was charged. */
@@ -24,7 +14,7 @@ export interface StreamCharged {
   receipt: Receipt
 }
 
-/** Ends the hold of one stream, exactly once: by a charge or by a release. */
+/** Ends the run of one stream, exactly once: by a charge or by a release. */
 export class StreamCharge {
   readonly #parts: StreamChargeParts
   readonly #countCompletion: () => Promise<number>
@@ -35,7 +25,7 @@ export class StreamCharge {
     this.#countCompletion = countCompletion
   }
 
-  /** Whether the hold is charged or released, or about to be. */
+  /** Whether the run is charged or released, or about to be. */
   get begun(): boolean {
     return this.#begun
   }
@@ -60,34 +50,15 @@ export class StreamCharge {
   async release(): Promise<void> {
     if (this.#begun) return
     this.#begun = true
-    const { context, plan, metered, routed, log } = this.#parts
-    try {
-      await metered.release(toUnchargedUsage(plan, { signal: context.signal, routed, durationMs: this.#durationMs }))
-    } catch (error) {
-      // The sweeper frees what could not be freed now; the caller needs to hear of the first failure.
-      log.error('hold could not be released', { ...this.logFields, error })
-    }
-  }
-
-  get logFields() {
-    const { context, plan, routed } = this.#parts
-    return { requestId: context.requestId, modelId: plan.resolved.model.id, providerId: routed.providerId }
+    await this.#parts.run.release()
   }
 
   #measure(reported: unknown): Promise<MeasuredChatUsage> {
-    const { plan, metered } = this.#parts
-    return measureUsage({ plan, metered, reported, countCompletion: this.#countCompletion })
+    const { plan, run } = this.#parts
+    return measureUsage({ plan, metered: run.metered, reported, countCompletion: this.#countCompletion })
   }
 
   async #settle(usage: MeasuredChatUsage, outcome: UsageOutcome): Promise<StreamCharged> {
-    const { plan, metered, routed } = this.#parts
-    const record = toUsage(usage, { plan, routed, outcome, durationMs: this.#durationMs })
-    const tokens = usage.tokens.promptTokens + usage.tokens.completionTokens
-    return { usage, receipt: await metered.settle(record, { tokens }) }
-  }
-
-  get #durationMs(): number {
-    const { clock, startedAtMs } = this.#parts
-    return clock.nowMs() - startedAtMs
+    return { usage, receipt: await this.#parts.run.settle(toCharge(usage, outcome)) }
   }
 }

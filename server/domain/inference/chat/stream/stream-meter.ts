@@ -1,6 +1,7 @@
 import type { TokenCounter } from '../../tokens/token-counter.ts'
 import { completionText, isRecord } from '../openai-wire/completion-text.ts'
-import { frameData, splitFrames } from '../openai-wire/sse-frames.ts'
+import { choicesOf } from '../openai-wire/openai-passage.ts'
+import { splitFrames } from '../openai-wire/sse-frames.ts'
 
 /** Delivered frames are kept raw up to this size; then they are counted and let go. */
 const KEPT_BYTES_MAX = 256 * 1024
@@ -82,15 +83,5 @@ export class StreamMeter {
       const text = completionText(delta)
       if (text !== '') texts.set(index, (texts.get(index) ?? '') + text)
     }
-  }
-}
-
-function choicesOf(frame: Buffer): readonly unknown[] {
-  try {
-    const chunk: unknown = JSON.parse(frameData(frame) ?? '')
-    return isRecord(chunk) && Array.isArray(chunk['choices']) ? chunk['choices'] : []
-  } catch {
-    // A comment, or bytes that no client can read either.
-    return []
   }
 }

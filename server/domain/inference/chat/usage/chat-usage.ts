@@ -1,4 +1,6 @@
+import type { UsageOutcome } from '../../../metering/hold.ts'
 import type { MeteredRequest } from '../../../metering/metered-request.ts'
+import type { RunCharge } from '../../../metering/metered-run.ts'
 import { isCount, isPlausible, type MeasuredUsage, measureReported } from '../../tokens/reported-usage.ts'
 import type { TokenUsage } from '../../../catalogue/token-pricing.ts'
 import type { ChatPlan } from '../plan/chat-plan.ts'
@@ -47,6 +49,11 @@ export function estimateUsage(plan: ChatPlan, completionTokens: number): Measure
 
 function countedTokens({ promptTokens }: ChatPlan, completionTokens: number): ChatTokens {
   return { promptTokens, completionTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: undefined }
+}
+
+export function toCharge({ tokens, priced, estimated }: MeasuredChatUsage, outcome: UsageOutcome): RunCharge {
+  const used = { tokens: tokens.promptTokens + tokens.completionTokens }
+  return { lines: priced.lines, outcome, estimated, used }
 }
 
 /** `usage` on the wire. */

@@ -191,3 +191,24 @@ describe('thoughts', () => {
     expect(JSON.stringify(body)).not.toContain('hm')
   })
 })
+
+describe('an answer whose values would take many times the memory of its bytes', () => {
+  const withExtra = (extra: string): string => `{"extra":${extra},${JSON.stringify(ANSWER).slice(1)}`
+
+  test.each([
+    ['objects', `[${'{},'.repeat(5_000_000)}{}]`],
+    ['numbers', `[${'0,'.repeat(17_000_000)}0]`],
+    ['members', `{${'"a":0,'.repeat(5_000_000)}"a":0}`],
+    ['levels', '['.repeat(20_000) + ']'.repeat(20_000)],
+  ])('is rejected because of its %s, and costs nothing', async (_, extra) => {
+    const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(withExtra(extra))) })
+    await expect(harness.complete()).rejects.toMatchObject({ code: 'upstream_failed' })
+    expect(harness.end).toMatchObject({ kind: 'released' })
+  })
+
+  test('is accepted if the structure is within strings', async () => {
+    const text = '[{:,'.repeat(5_000_000)
+    const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(withExtra(JSON.stringify(text)))) })
+    await expect(harness.complete()).resolves.toBeDefined()
+  })
+})

@@ -107,6 +107,16 @@ test('a hold that is lost while it grows ends the stream without a charge', asyn
   expect(harness.end).toEqual({ kind: 'released' })
 })
 
+test('a hold that the database leaves undecided is asked for once, and the stream ends with what it covers', async () => {
+  const words = Array.from({ length: 600 }, () => chunkFrame({ content: ' word' }))
+  const harness = createChatHarness({ router: scriptRouter(() => streamAnswer(words)) })
+  harness.metering.extendFailure = new Error('the database is away')
+  const chunks = parseStream(await readText(await harness.stream({ max_tokens: 10 })))
+  expect(chunks.at(-3)).toMatchObject({ choices: [{ finish_reason: 'length' }] })
+  expect(harness.usage).toMatchObject({ outcome: 'cut_by_balance' })
+  expect(harness.metering.extensions).toBe(1)
+})
+
 test('a stream that ends by itself or whose client leaves is no longer watched', async () => {
   const running = createStream()
   const stream = await running.harness.stream()

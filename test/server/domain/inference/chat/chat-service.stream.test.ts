@@ -59,7 +59,10 @@ describe('a stream that ends well', () => {
     const router = scriptRouter(() => streamAnswer(answerFrames(WORDS, USAGE)))
     const harness = createChatHarness({ router })
     await readText(await harness.stream({ stream_options: { include_usage: false, other: 1 } }))
-    expect(router.requests[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true, other: 1 } })
+    expect(router.requests[0]).toMatchObject({
+      accepts: 'events',
+      body: { value: { stream: true, stream_options: { include_usage: true, other: 1 } } },
+    })
   })
 
   test('frames that arrive together leave together', async () => {

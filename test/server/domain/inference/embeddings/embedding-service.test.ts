@@ -30,7 +30,7 @@ describe('an answer', () => {
       end: {
         kind: 'settled',
         chargedNanoUsd: 140n,
-        usage: { modelType: 'LLM', estimated: false, lines: [{ type: 'Input', units: 7, amountNanoUsd: 140n }] },
+        usage: { modelType: null, estimated: false, lines: [{ type: 'Input', units: 7, amountNanoUsd: 140n }] },
       },
     })
   })
@@ -65,8 +65,8 @@ describe('what the provider gets', () => {
     const body = { input: ['a', 'b'], encoding_format: 'base64', user: 'u', extra: 1, service_parameters: {} }
     await createHarness(router).embed(body)
     const { service_parameters: _own, ...passed } = body
-    expect(router.requests[0]).toMatchObject({ operation: '/embeddings', body: passed })
-    expect(router.requests[0]?.body).not.toHaveProperty('model')
+    expect(router.requests[0]).toMatchObject({ operation: 'embeddings', body: { kind: 'json', value: passed } })
+    expect(router.requests[0]?.body).not.toHaveProperty('value.model')
   })
 })
 

@@ -4,7 +4,7 @@ import type { CircuitBreaker } from '../../../../../server/domain/inference/prov
 import { systemClock } from '../../../../../server/domain/clock.ts'
 import { ModelDefinition } from '../../../../../server/domain/catalogue/model-definition.ts'
 import type { InferenceProvider, ProviderRequest } from '../../../../../server/domain/inference/providers/provider.ts'
-import { ProviderRouter } from '../../../../../server/domain/inference/providers/provider-router.ts'
+import { ProviderRouter, type RoutedRequest } from '../../../../../server/domain/inference/providers/provider-router.ts'
 
 type Reply = { status?: number; type?: string; body?: string; retryAfterSeconds?: number } | Error | 'hang'
 
@@ -77,9 +77,18 @@ function setUp(...replies: Reply[][]) {
     type: 'text',
     providers: providers.map(({ id }) => ({ id, model: `${id}/llama` })),
   })
-  const send = (body: object = {}, signal = new AbortController().signal) =>
-    router.send(model, { operation: '/chat/completions', body: { ...body }, signal })
+  const send = (body: Record<string, unknown> = {}, signal = new AbortController().signal) =>
+    router.send(model, chatRequest(body, signal))
   return { send, providers, breakers, warnings, router, model }
+}
+
+function chatRequest(value: Record<string, unknown>, signal: AbortSignal): RoutedRequest {
+  return {
+    operation: 'chat',
+    body: { kind: 'json', value },
+    accepts: value['stream'] === true ? 'events' : 'json',
+    signal,
+  }
 }
 
 const refused = () => new DomainError('upstream_failed', 'The connection failed.')
@@ -90,10 +99,11 @@ describe('order', () => {
   test('the first provider answers, under its own name of the model', async () => {
     const { send, providers } = setUp([{ body: '{"ok":1}' }], [{}])
     const routed = await send({ messages: [] })
-    expect(routed).toMatchObject({ providerId: 'p0', retries: 0, response: { status: 200 } })
+    expect(routed).toMatchObject({ upstreamId: 'p0', retries: 0, response: { status: 200 } })
     expect(providers[0]?.received[0]).toMatchObject({
-      operation: '/chat/completions',
-      body: { model: 'p0/llama', messages: [] },
+      operation: 'chat',
+      model: 'p0/llama',
+      body: { kind: 'json', value: { messages: [] } },
     })
     expect(providers[1]?.received).toHaveLength(0)
   })
@@ -110,8 +120,8 @@ describe('order', () => {
     ['a stream where JSON was asked', { type: 'text/event-stream' }],
   ])('after %s the next provider is tried', async (_name, reply) => {
     const { send, providers, warnings } = setUp([reply], [reply], [{}])
-    expect(await send()).toMatchObject({ providerId: 'p2', retries: 2 })
-    expect(providers[2]?.received[0]?.body['model']).toBe('p2/llama')
+    expect(await send()).toMatchObject({ upstreamId: 'p2', retries: 2 })
+    expect(providers[2]?.received[0]?.model).toBe('p2/llama')
     expect(warnings).toHaveLength(2)
   })
 
@@ -128,14 +138,14 @@ describe('order', () => {
 
   test('a stream may be an event stream or plain JSON, not HTML', async () => {
     const { send } = setUp([{ type: 'text/html' }], [{ type: 'text/event-stream' }], [{}])
-    expect(await send({ stream: true })).toMatchObject({ providerId: 'p1' })
+    expect(await send({ stream: true })).toMatchObject({ upstreamId: 'p1' })
     expect(await setUp([{}]).send({ stream: true })).toMatchObject({ response: { contentType: 'application/json' } })
   })
 
   test('a model whose providers are all unknown is unavailable', async () => {
     const { router, model } = setUp([{}])
     const orphan = { ...model, providers: [{ id: 'gone', model: 'x' }] }
-    const request = { operation: '/chat/completions', body: {}, signal: new AbortController().signal } as const
+    const request = chatRequest({}, new AbortController().signal)
     await expect(router.send(orphan, request)).rejects.toMatchObject({ code: 'unavailable' })
   })
 })
@@ -201,7 +211,7 @@ describe('after the last provider failed', () => {
       clock: systemClock,
       log,
     })
-    const request = { operation: '/chat/completions', body: {}, signal: new AbortController().signal } as const
+    const request = chatRequest({}, new AbortController().signal)
     await expect(router.send(model, request)).rejects.toMatchObject({ code: 'upstream_rejected' })
     expect(yielded).toBeLessThanOrEqual(5)
   })
@@ -237,14 +247,14 @@ describe('circuit breakers', () => {
   test('a provider with an open circuit is passed over without counting as a retry', async () => {
     const { send, providers, breakers } = setUp([{}], [{}])
     Object.assign(breakers[0] ?? {}, { open: true })
-    expect(await send()).toMatchObject({ providerId: 'p1', retries: 0 })
+    expect(await send()).toMatchObject({ upstreamId: 'p1', retries: 0 })
     expect(providers[0]?.received).toHaveLength(0)
   })
 
   test('when all circuits are open the first provider is tried', async () => {
     const { send, providers, breakers } = setUp([{}], [{}])
     for (const breaker of breakers) breaker.open = true
-    expect(await send()).toMatchObject({ providerId: 'p0', retries: 0 })
+    expect(await send()).toMatchObject({ upstreamId: 'p0', retries: 0 })
     expect(providers[1]?.received).toHaveLength(0)
   })
 })

@@ -4,7 +4,7 @@ import { isTimeUnit, UsageQuery } from '../../../../../server/domain/usage/repor
 import { USAGE_DIMENSIONS, type UsageCube } from '../../../../../server/domain/usage/reports/usage.ts'
 import { UsageRepository } from '../../../../../server/domain/usage/reports/usage-repository.ts'
 import { UsageService } from '../../../../../server/domain/usage/reports/usage-service.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../../support/database.ts'
 import { createFakeClock } from '../../../../support/fake-clock.ts'
 import { createMoneyHarness, type MoneyHarness, usageOf } from '../../../../support/money-harness.ts'
 
@@ -32,7 +32,7 @@ const rpc = (network: string, credits: Record<string, number>) =>
     lines: Object.entries(credits).map(([type, units]) => ({ type, units, amountNanoUsd: BigInt(units) * 625n })),
   })
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('the usage cube on %s', (engine) => {
+describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
   let database: TestDatabase
   const clock = createFakeClock('2026-03-10T12:00:00.000Z')
   let money: MoneyHarness

@@ -16,13 +16,14 @@ import { UsageHistoryRepository } from '../../../../../server/domain/usage/histo
 import { UsageHistoryService } from '../../../../../server/domain/usage/history/usage-history-service.ts'
 import { UsageRepository } from '../../../../../server/domain/usage/reports/usage-repository.ts'
 import { UsageService } from '../../../../../server/domain/usage/reports/usage-service.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../../support/database.ts'
 import { createFakeClock } from '../../../../support/fake-clock.ts'
 import { createKeyHarness, type KeyHarness } from '../../../../support/key-harness.ts'
 import { createMoneyHarness, type MoneyHarness, usageOf } from '../../../../support/money-harness.ts'
+import { repeats } from '../../../../support/soak.ts'
 import { cellsOf, type CubeQuestion, expectedCells, type SettledRequest } from '../../../../support/usage-oracle.ts'
 
-const RUNS = 6
+const RUNS = repeats(2, { soak: 12 })
 const QUESTIONS = 25
 const MINUTE_MS = 60_000
 /** A Friday before changes of the clock in Europe, Australia and none elsewhere. */
@@ -158,7 +159,7 @@ async function ledgerOf(money: MoneyHarness, accountId: string) {
   return totalOf(charges.map(({ currency, amountNanoUsd }) => toAmounts({ currency, chargedNanoUsd: -amountNanoUsd })))
 }
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('sums of usage on %s', (engine) => {
+describe.each(EITHER_ENGINE)('sums of usage on %s', (engine) => {
   test('equal the ledger to the nano, in every zone, unit of time and split, closed or open or opened again', async () => {
     await using database = await createTestDatabase(engine)
     const { db } = database

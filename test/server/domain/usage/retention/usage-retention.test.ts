@@ -8,7 +8,7 @@ import {
   type UsagePartitions,
 } from '../../../../../server/domain/usage/retention/usage-partition-repository.ts'
 import { UsageRetention } from '../../../../../server/domain/usage/retention/usage-retention.ts'
-import { createTestDatabase, DATABASE_ENGINES, hasEngine, type TestDatabase } from '../../../../support/database.ts'
+import { createTestDatabase, EITHER_ENGINE, hasEngine, type TestDatabase } from '../../../../support/database.ts'
 import { createFakeClock } from '../../../../support/fake-clock.ts'
 import { createMoneyHarness, usageOf } from '../../../../support/money-harness.ts'
 
@@ -31,7 +31,7 @@ function setUp(database: TestDatabase, now: string) {
   return { clock, retention, closing, money, placesOf }
 }
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('the retention of usage on %s', (engine) => {
+describe.each(EITHER_ENGINE)('the retention of usage on %s', (engine) => {
   test('gives each day its partition ahead of time, whoever else does so too, and leaves what began in the default one', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, retention, money, placesOf } = setUp(database, '2026-02-28T23:00:00.000Z')
@@ -126,3 +126,21 @@ test.runIf(hasEngine('postgres'))(
     expect(await placesOf('usage_events')).toEqual(['usage_events_20260202'])
   },
 )
+
+test('a process whose clock is a year ahead drops no usage and closes no day that is not over', async () => {
+  await using database = await createTestDatabase()
+  const right = setUp(database, new Date().toISOString())
+  await right.retention.prepare()
+  const caller = await right.money.addCaller({ usdNano: 1_000n })
+  await (await right.money.open(caller, 10n)).settle(usageOf(10n))
+  const places = await right.placesOf('usage_events')
+  expect(places).toHaveLength(1)
+  await sql`create or replace function ledger_instant(process_time timestamptz) returns timestamptz
+    language sql stable as 'select now()'`.execute(database.db)
+  const ahead = setUp(database, new Date(Date.now() + 365 * 86_400_000).toISOString())
+  await ahead.retention.maintain()
+  await ahead.closing.closeDays()
+  expect(await right.placesOf('usage_events')).toEqual(places)
+  const { rows } = await sql`select 1 from usage_closings where closed_until > current_date`.execute(database.db)
+  expect(rows).toEqual([])
+})

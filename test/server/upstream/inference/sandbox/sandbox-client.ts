@@ -7,12 +7,16 @@ const provider = createSandboxProvider({ id: 'sandbox' })
 export const user = (content: string) => [{ role: 'user', content }]
 
 export function send(body: Record<string, unknown>, signal = new AbortController().signal) {
-  return provider.send({ operation: '/chat/completions', body: { model: 'sandbox-chat', ...body }, signal })
+  return ask('chat', { model: 'sandbox-chat', ...body }, signal)
 }
 
 export function sendEmbeddings(body: Record<string, unknown>) {
-  const { signal } = new AbortController()
-  return provider.send({ operation: '/embeddings', body: { model: 'sandbox-embedding', ...body }, signal })
+  return ask('embeddings', { model: 'sandbox-embedding', ...body }, new AbortController().signal)
+}
+
+function ask(operation: 'chat' | 'embeddings', { model, ...value }: Record<string, unknown>, signal: AbortSignal) {
+  const accepts = value['stream'] === true ? 'events' : 'json'
+  return provider.send({ operation, model: String(model), body: { kind: 'json', value }, accepts, signal })
 }
 
 /** A JSON answer, checked against OpenAI's shape. */

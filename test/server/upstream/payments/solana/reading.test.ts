@@ -23,6 +23,7 @@ import {
 } from '../../../../support/solana-chain.ts'
 import { memoInstruction, type SolanaPaymentOptions, signSolanaPayment } from '../../../../support/solana-payments.ts'
 import { createSolanaTestNetwork } from '../../../../support/solana-test-network.ts'
+import { repeats } from '../../../../support/soak.ts'
 
 const BYTES = getBase64Codec()
 const LIGHTHOUSE = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95')
@@ -220,7 +221,7 @@ describe('a transaction that could cost the facilitator, or pay another, is refu
       fc.property(bytes, (one) => {
         expect(codeOf(() => read({ transaction: BYTES.decode(one) }))).toMatch(/^payment_/)
       }),
-      { numRuns: 2_000 },
+      { numRuns: repeats(500, { soak: 20_000 }) },
     )
   })
 

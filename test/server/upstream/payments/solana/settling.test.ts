@@ -1,3 +1,4 @@
+import { base58 } from '@scure/base'
 import { generateKeyPairSigner, getBase64Codec, getTransactionDecoder, type KeyPairSigner } from '@solana/kit'
 import nacl from 'tweetnacl'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -6,7 +7,6 @@ import type {
   SettleOutcome,
   SignedPayment,
 } from '../../../../../server/domain/payments/payment-network.ts'
-import { decodeBase58, encodeBase58 } from '../../../../../server/domain/wallets/base58.ts'
 import { createFakeClock } from '../../../../support/fake-clock.ts'
 import { type StockFacilitator, startStockFacilitator } from '../../../../support/stock-facilitator.ts'
 import {
@@ -151,7 +151,7 @@ describe('our own node says', () => {
     const [signature] = told
     // As a node that skips its own simulation would.
     const wire = Uint8Array.from(getBase64Codec().encode(String(payment.wire.payload['transaction'])))
-    wire.set(decodeBase58(signature ?? '') ?? [], 1)
+    wire.set(base58.decode(signature ?? ''), 1)
     chain.ledger.send(getTransactionDecoder().decode(wire), { skipPreflight: true })
     expect(chain.ledger.history).toHaveLength(1)
     expect(await lookUp(payment)).toEqual({
@@ -164,7 +164,7 @@ describe('our own node says', () => {
   test('that a payment arrived also when the facilitator has another key by now', async () => {
     const [arrived, open] = [await sign(), await sign()]
     await settle(arrived)
-    const privateKey = encodeBase58(nacl.sign.keyPair().secretKey)
+    const privateKey = base58.encode(nacl.sign.keyPair().secretKey)
     network = createSolanaTestNetwork(chain, { facilitator: { kind: 'local', privateKey } })
     expect(await lookUp(arrived)).toEqual(paid(arrived))
     expect(await network.verify(open)).toEqual({ valid: false, reason: 'fee_payer_mismatch', mayBePaid: true })
@@ -190,7 +190,7 @@ describe('our own node says', () => {
     expect(await createSolanaTestNetwork(chain, { asset: address }).inspect()).toEqual([
       expect.stringContaining('is no token'),
     ])
-    const privateKey = encodeBase58(nacl.sign.keyPair().secretKey)
+    const privateKey = base58.encode(nacl.sign.keyPair().secretKey)
     expect(await createSolanaTestNetwork(chain, { facilitator: { kind: 'local', privateKey } }).inspect()).toEqual([
       expect.stringContaining('has 0 lamports left'),
     ])

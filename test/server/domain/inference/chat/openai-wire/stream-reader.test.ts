@@ -141,3 +141,37 @@ test.each([
     expect(() => JSON.parse(frame.slice(6)) as unknown).not.toThrow()
   expect(whole).toContain('"content":"a"')
 })
+
+test.each([
+  ['with a message', '{"message":"sk-live-secret"}', { message: 'sk-live-secret' }],
+  ['with an error object', '{"error":{"message":"boom"}}', { message: 'boom' }],
+  ['that is no JSON', 'boom', 'boom'],
+])('an error event %s ends the stream, and its words stay behind', (_, data, failure) => {
+  const frames = [chunkFrame({ content: 'a' }), `event: error\ndata: ${data}\n\n`, chunkFrame({ content: 'b' }), DONE]
+  const { reader, delivered } = readAll([bytesOf(frames)], 'upstream-m')
+  expect(reader.failure).toEqual(failure)
+  expect(delivered).toBe(frames[0])
+})
+
+test('a usage chunk that is no JSON is dropped, since clients fail on it', () => {
+  const broken = 'data: {"choices":[],"usage":{"prompt_tokens":NaN}}\n\n'
+  const { delivered, reader } = readAll([bytesOf([chunkFrame({ content: 'a' }), broken])], 'upstream-m')
+  expect([delivered, reader.usage]).toEqual([chunkFrame({ content: 'a' }), undefined])
+})
+
+test('a byte order mark hides nothing of the first chunk', () => {
+  const { reader } = readAll([bytesOf(['\uFEFF', chunkFrame({ content: 'a' }, { rest: { usage: USAGE } })])])
+  expect(reader.usage).toEqual(USAGE)
+})
+
+test('each choice ends once, however often the provider says so', () => {
+  const end = chunkFrame({}, { finish: 'stop' })
+  const { reader } = readAll([bytesOf([chunkFrame({ content: 'a' }), end, end, end])], 'upstream-m')
+  expect(reader.finishes.toString()).toBe(end)
+})
+
+test('the ends that are kept are limited, whatever numbers their choices have', () => {
+  const ends = Array.from({ length: 1_000 }, (_, index) => chunkFrame({}, { finish: 'stop', index }))
+  const { reader } = readAll([bytesOf([chunkFrame({ content: 'a' }), ...ends])], 'upstream-m')
+  expect(reader.finishes.toString().split('\n\n')).toHaveLength(129)
+})

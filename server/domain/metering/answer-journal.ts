@@ -1,5 +1,5 @@
 import type { RequestContext } from '../caller.ts'
-import type { Usage } from '../metering/hold.ts'
+import type { Usage } from './hold.ts'
 
 /**
  * Keeps an answer before it is charged, so that neither is lost when the process dies between the two. A service that

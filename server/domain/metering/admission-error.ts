@@ -41,7 +41,7 @@ function factsOf({ limitNano, spentNano, period, instant }: KeyLimit): Record<st
 }
 
 /** Why the database refused a hold, in a sentence that names the cap and the way out. */
-export function refusal(
+export function admissionError(
   result: Pick<AdmitResult, 'outcome' | 'usdNano' | 'diemNano'>,
   holdNanoUsd: bigint,
   keyLimit?: KeyLimit,
@@ -89,4 +89,10 @@ export function notAdmitted(cause: unknown): DomainError {
   }
   const message = 'The service cannot take requests at the moment; try again shortly'
   return new DomainError('unavailable', message, { retryAfterSeconds: 1, cause })
+}
+
+/** The hold was released before the request ended. */
+export function holdLost(): DomainError {
+  const message = 'The request lost its reservation before it ended and was not charged; send it again'
+  return new DomainError('hold_lost', message, { retryAfterSeconds: 1 })
 }

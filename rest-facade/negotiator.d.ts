@@ -1,0 +1,10 @@
+/** The published types know no order of preference. */
+declare module 'negotiator' {
+  export class Negotiator {
+    constructor(request: { headers: Record<string, string> })
+    encoding<Offered extends string>(
+      offered: readonly Offered[],
+      options: { preferred: readonly Offered[] },
+    ): Offered | undefined
+  }
+}

@@ -1,0 +1,42 @@
+import { endOfString } from '../../bodies/json-structure.ts'
+
+/** Below this size no structure costs much. */
+const CHECKED_FROM_BYTES = 32 * 1024
+/** Deeper values cannot be written as JSON again. */
+const DEPTH_MAX = 1_000
+/** Objects, arrays and members: the log probabilities of 30,000 tokens have about as many. */
+const STRUCTURES_MAX = 4_194_304
+/** Twice the numbers of 2,048 embeddings with 4,096 dimensions. */
+const ITEMS_MAX = 16_777_216
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+/** `[` and `{` differ in this bit alone, as do `]` and `}`. */
+const CASE_BIT = 0x20
+const OPENING = 0x7b
+const CLOSING = 0x7d
+
+/**
+ * Whether the JSON of an answer has so much structure that its values would take many times the memory of its bytes: a
+ * provider could end the process with that. Says nothing about whether the JSON is valid.
+ */
+export function isTooComplex(json: Uint8Array): boolean {
+  if (json.length < CHECKED_FROM_BYTES) return false
+  let depth = 0
+  let structures = 0
+  let items = 0
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at] as number
+    if (byte === QUOTE) at = endOfString(json, at)
+    else if (byte === COMMA) items++
+    else if (byte === COLON) structures++
+    else if ((byte | CASE_BIT) === CLOSING) depth--
+    else if ((byte | CASE_BIT) === OPENING) {
+      depth++
+      structures++
+    }
+    if (depth > DEPTH_MAX || structures > STRUCTURES_MAX || items > ITEMS_MAX) return true
+  }
+  return false
+}

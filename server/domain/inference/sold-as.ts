@@ -1,0 +1,21 @@
+import type { ModelDefinition, ModelType } from '../catalogue/model-definition.ts'
+import type { UsageModelType, UsageUnitType } from '../metering/hold.ts'
+import type { SoldAs } from '../metering/metered-run.ts'
+
+/** The kinds of models that usage distinguishes; null where the specification names none. */
+const USAGE_MODEL_TYPES: Record<ModelType, UsageModelType | null> = {
+  text: 'LLM',
+  embedding: null,
+  image: 'IMAGE',
+  upscale: 'IMAGE',
+  inpaint: 'IMAGE',
+  tts: 'TTS',
+  music: null,
+  asr: 'ASR',
+  video: 'VIDEO',
+}
+
+/** How usage records a request to a model. */
+export function soldAs({ id, name, type }: ModelDefinition, unitType: UsageUnitType): SoldAs {
+  return { sku: id, modelName: name ?? id, modelType: USAGE_MODEL_TYPES[type], unitType }
+}
