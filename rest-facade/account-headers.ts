@@ -15,7 +15,10 @@ export async function admitToRoute(exchange: Exchange, { limits }: Route): Promi
   const { caller } = exchange
   if (caller === null || limits === null || limits.counted === 'by_service') return
   if (limits.counted === 'never') return showUncounted(exchange, caller, limits.plan)
-  const { rateLimits, ledger } = exchange.services
+  const {
+    limits: { rateLimits },
+    money: { ledger },
+  } = exchange.services
   setRateLimitHeaders(exchange, await rateLimits.admit(limits.plan(exchange, caller)))
   setBalanceHeaders(exchange, await ledger.balances(caller.accountId))
 }
@@ -33,7 +36,7 @@ export function showMetered(exchange: Exchange, metered: MeteredRequest): void {
 /** Of a response that was kept for repeats: the windows of this repeat, and the balances now. */
 export async function showReplayed(exchange: Exchange, grant: RateGrant): Promise<void> {
   setRateLimitHeaders(exchange, grant)
-  setBalanceHeaders(exchange, await exchange.services.ledger.balances(exchange.requireCaller().accountId))
+  setBalanceHeaders(exchange, await exchange.services.money.ledger.balances(exchange.requireCaller().accountId))
 }
 
 /** Of a rejected request: the window that rejected it, otherwise the windows of its route, and when to try again. */
@@ -52,7 +55,11 @@ export async function showRejected(exchange: Exchange, { limits }: Route, error:
 
 /** Shows windows without counting, and the balances. A store that fails here must not hide the response. */
 async function showUncounted(exchange: Exchange, caller: Caller, planOf?: RouteLimits['plan']): Promise<void> {
-  const { rateLimits, ratePlans, ledger, log } = exchange.services
+  const {
+    limits: { rateLimits, ratePlans },
+    money: { ledger },
+    log,
+  } = exchange.services
   try {
     if (planOf !== undefined) {
       const plan = planOf(exchange, caller) ?? ratePlans.planForManagement(caller)
@@ -107,7 +114,9 @@ function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): vo
 }
 
 function setBalances(exchange: Exchange, { usdNano, diemNano }: { usdNano: bigint; diemNano: bigint }): void {
-  const { serviceName } = exchange.services
+  const {
+    identity: { serviceName },
+  } = exchange.services
   exchange.setHeader(`x-${serviceName}-balance-usd`, formatUsd(usdNano))
   exchange.setHeader(`x-${serviceName}-balance-diem`, formatUsd(diemNano))
 }

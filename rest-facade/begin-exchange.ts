@@ -31,7 +31,7 @@ export function beginExchange(
   const exchange = new Exchange({ request, response, services, target, requestId, caller, body, rawBody })
   exchange.setHeader('CF-RAY', requestId)
   exchange.setHeader('X-Request-ID', requestId)
-  exchange.setHeader(`x-${services.serviceName}-version`, services.version)
+  exchange.setHeader(`x-${services.identity.serviceName}-version`, services.identity.version)
   // Also on a rejection: what was paid is on the wallet's balance, whatever became of the request.
   if (payment?.kind === 'credited') setPaymentResponse(exchange, payment.credited)
   return exchange

@@ -26,7 +26,7 @@ export async function rejectRequest(exchange: Exchange, thrown: unknown, route: 
     (await askForPayment(exchange, error, route)) ?? toRestError(error, wantsOpenAiForm(exchange))
   // A failure of ours or of an upstream is not the caller's abuse.
   if (caller !== null && status !== 402 && status !== 429 && status < 500) {
-    services.abuseGuard.recordFailure(subjectOf(caller), caller)
+    services.limits.abuseGuard.recordFailure(subjectOf(caller), caller)
   }
   await showRejected(exchange, route, error)
   // The rest of a refused body is not worth reading; closing tells the client to stop sending it.
@@ -41,7 +41,9 @@ export function respondWithError(exchange: Exchange, error: DomainError): void {
 }
 
 function wantsOpenAiForm({ services, request }: Exchange): boolean {
-  return services.openAiErrors || request.headers[`x-${services.serviceName}-error-format`] === 'openai'
+  return (
+    services.identity.openAiErrors || request.headers[`x-${services.identity.serviceName}-error-format`] === 'openai'
+  )
 }
 
 /** The terms come from elsewhere for some chains; where they cannot be had, the plain refusal stands. */

@@ -83,13 +83,13 @@ export type RouteLimits = (
 /** Routes that call no model and no node share one window of the account. */
 export const MANAGEMENT_LIMITS: RouteLimits = {
   counted: 'before_handler',
-  plan: ({ services }, caller) => services.ratePlans.planForManagement(caller),
+  plan: ({ services }, caller) => services.limits.ratePlans.planForManagement(caller),
 }
 
 /** For what costs next to nothing: the window of management is shown, and not used. */
 export const SHOWN_LIMITS: RouteLimits = {
   counted: 'never',
-  plan: ({ services }, caller) => services.ratePlans.planForManagement(caller),
+  plan: ({ services }, caller) => services.limits.ratePlans.planForManagement(caller),
 }
 
 export const JSON_BODY_BYTES_MAX = 35 * 1024 * 1024

@@ -25,7 +25,7 @@ export async function serveRoute(route: Route, incoming: Incoming): Promise<void
     }
     caller = payment === undefined ? await identify(request, route.access, services) : payment.caller
     // The caller is known by now, so a refusal counts as its failure and tells its limits.
-    if (caller?.kind === 'key') services.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
+    if (caller?.kind === 'key') services.limits.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
     if (caller !== null) authorize(caller, route, incoming)
     const { raw, parsed } = await readRequestBody(request, route.body, services.bodies)
     exchange = beginExchange(incoming, { caller, body: parsed, rawBody: raw, requestId, payment })

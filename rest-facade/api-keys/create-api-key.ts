@@ -28,7 +28,7 @@ export const createApiKeyRoute = defineRoute({
   errors: ['invalid_request', 'rate_limited', 'conflict'],
   handler: async (exchange) => {
     const { apiKeyType, consumptionLimit, ...settings } = parseInput(CreateApiKeyBody, exchange.body)
-    const created = await exchange.services.apiKeys.create(exchange.context, {
+    const created = await exchange.services.access.apiKeys.create(exchange.context, {
       ...settings,
       type: apiKeyType,
       limits: { usdNano: null, diemNano: null, ...consumptionLimit },

@@ -17,7 +17,7 @@ export const deleteApiKeyRoute = defineRoute({
   handler: async (exchange) => {
     const inQuery = exchange.query['id']
     const { id } = parseInput(DeleteApiKeyInput, inQuery === undefined ? (exchange.body ?? {}) : { id: inQuery })
-    await exchange.services.apiKeys.revoke(exchange.requireCaller().accountId, id)
+    await exchange.services.access.apiKeys.revoke(exchange.requireCaller().accountId, id)
     return { json: { success: true as const } }
   },
 })

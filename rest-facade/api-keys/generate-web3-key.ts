@@ -35,7 +35,7 @@ export const generateWeb3KeyRoute = defineRoute({
       exchange.body,
     )
     const limits = { usdNano: null, diemNano: null, ...consumptionLimit }
-    const created = await exchange.services.web3Keys.create(
+    const created = await exchange.services.wallets.web3Keys.create(
       { address, signature, token, key: { ...settings, type: apiKeyType, limits } },
       { requestId: exchange.requestId, address: exchange.clientAddress },
     )

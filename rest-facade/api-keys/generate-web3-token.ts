@@ -10,7 +10,7 @@ export const generateWeb3TokenRoute = defineRoute({
   output: { json: z.object({ success: z.literal(true), data: z.object({ token: z.string() }) }) },
   errors: ['rate_limited'],
   handler: async (exchange) => {
-    const token = await exchange.services.web3Keys.token(exchange.clientAddress)
+    const token = await exchange.services.wallets.web3Keys.token(exchange.clientAddress)
     return { headers: { 'Cache-Control': 'no-store' }, json: { success: true as const, data: { token } } }
   },
 })

@@ -12,7 +12,7 @@ export const getApiKeyRoute = defineRoute({
   output: { json: z.object({ data: ListedKey }) },
   errors: ['invalid_request'],
   handler: async (exchange) => {
-    const key = await exchange.services.apiKeys.get(exchange.requireCaller().accountId, exchange.param('id'))
+    const key = await exchange.services.access.apiKeys.get(exchange.requireCaller().accountId, exchange.param('id'))
     return { json: { data: toListedKey(key) } }
   },
 })

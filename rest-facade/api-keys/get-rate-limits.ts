@@ -28,7 +28,7 @@ export const getRateLimitsRoute = defineRoute({
   output: { json: z.object({ data: RateLimits }) },
   errors: [],
   handler: async (exchange) => {
-    const current = await exchange.services.currentLimits.get(exchange.requireCaller())
+    const current = await exchange.services.limits.currentLimits.get(exchange.requireCaller())
     return { json: { data: toRateLimits(current) } }
   },
 })

@@ -11,7 +11,7 @@ export const listApiKeysRoute = defineRoute({
   output: { json: z.object({ data: z.array(ListedKey), object: z.literal('list') }) },
   errors: [],
   handler: async (exchange) => {
-    const keys = await exchange.services.apiKeys.list(exchange.requireCaller().accountId)
+    const keys = await exchange.services.access.apiKeys.list(exchange.requireCaller().accountId)
     return { json: { data: keys.map(toListedKey), object: 'list' as const } }
   },
 })

@@ -19,7 +19,7 @@ export const listRateLimitLogRoute = defineRoute({
   output: { json: z.object({ data: z.array(LogEntry), object: z.literal('list') }) },
   errors: [],
   handler: async (exchange) => {
-    const refusals = await exchange.services.refusals.latest(exchange.requireCaller().accountId)
+    const refusals = await exchange.services.limits.refusals.latest(exchange.requireCaller().accountId)
     return { json: { data: refusals.map(toLogEntry), object: 'list' as const } }
   },
 })

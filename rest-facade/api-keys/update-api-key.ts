@@ -28,7 +28,7 @@ export const updateApiKeyRoute = defineRoute({
   handler: async (exchange) => {
     const { consumptionLimit, ...changes } = parseInput(UpdateApiKeyBody, exchange.body)
     const { accountId } = exchange.requireCaller()
-    const key = await exchange.services.apiKeys.update(accountId, { ...changes, limits: consumptionLimit })
+    const key = await exchange.services.access.apiKeys.update(accountId, { ...changes, limits: consumptionLimit })
     return { json: { data: toUpdatedKey(key), success: true as const } }
   },
 })

@@ -15,7 +15,7 @@ export const getUsageAnalyticsRoute = defineRoute({
   errors: ['invalid_request'],
   async handler(exchange) {
     const query = parseInput(UsageAnalyticsQuery, exchange.query)
-    const report = await exchange.services.usageAnalytics.report(exchange.requireCaller().accountId, query)
+    const report = await exchange.services.usage.analytics.report(exchange.requireCaller().accountId, query)
     return { json: toUsageAnalytics(report) }
   },
 })

@@ -17,7 +17,10 @@ export const listUsageHistoryRoute = defineRoute({
   errors: ['invalid_request'],
   async handler(exchange) {
     const query = parseInput(UsageHistoryQuery, exchange.query)
-    const { usageHistory, clock } = exchange.services
+    const {
+      usage: { history: usageHistory },
+      clock,
+    } = exchange.services
     const { entries, nextCursor } = await usageHistory.page(exchange.requireCaller().accountId, query)
     if (!asksForCsv(exchange.header('accept'))) return { json: { data: entries.map(toHistoryEntry), nextCursor } }
     const instant = clock.now().toISOString().replaceAll(/[-:.]/g, '')

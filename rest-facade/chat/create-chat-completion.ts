@@ -24,7 +24,9 @@ export const createChatCompletionRoute = defineRoute({
   output: { json: ChatCompletionBody, stream: [EVENT_STREAM] },
   errors: ['invalid_request', 'model_not_found', 'model_privacy', 'context_length_exceeded', ...PROVIDER_ERRORS],
   async handler(exchange) {
-    const { chat } = exchange.services
+    const {
+      inference: { chat },
+    } = exchange.services
     const { context } = exchange
     const plan = await chat.plan(context.caller, exchange.body)
     if (plan.stream && exchange.run !== null) throw streamUnderKey()
@@ -37,8 +39,8 @@ export const createChatCompletionRoute = defineRoute({
 
 /** The windows of the model that the body names, if there is one. */
 function toTextRatePlan({ services, body }: Exchange, caller: Caller): RatePlan | undefined {
-  const model = services.catalogue.findNamed(modelNameOf(body), 'text')
-  return model === undefined ? undefined : services.ratePlans.planForText(caller, model, 0)
+  const model = services.models.catalogue.findNamed(modelNameOf(body), 'text')
+  return model === undefined ? undefined : services.limits.ratePlans.planForText(caller, model, 0)
 }
 
 function streamUnderKey(): DomainError {

@@ -28,8 +28,8 @@ export const createEmbeddingsRoute = defineRoute({
   limits: {
     counted: 'by_service',
     plan: ({ services, body }, caller) => {
-      const model = services.catalogue.findNamed(modelNameOf(body), 'embedding')
-      return model === undefined ? undefined : services.ratePlans.planForEmbedding(caller, model)
+      const model = services.models.catalogue.findNamed(modelNameOf(body), 'embedding')
+      return model === undefined ? undefined : services.limits.ratePlans.planForEmbedding(caller, model)
     },
   },
   idempotent: true,
@@ -40,7 +40,7 @@ export const createEmbeddingsRoute = defineRoute({
   async handler(exchange) {
     const { context, services } = exchange
     const journal = journalOf<Embeddings>(exchange, (embeddings) => toKeptAnswer(exchange, embeddings))
-    const { body, metered, served } = await services.embeddings.embed({ ...context, journal }, exchange.body)
+    const { body, metered, served } = await services.inference.embeddings.embed({ ...context, journal }, exchange.body)
     return { headers: modelHeaders(exchange, served), metered, json: body }
   },
 })

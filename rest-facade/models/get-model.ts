@@ -14,7 +14,10 @@ export const getModelRoute = defineRoute({
   output: { json: ModelBody },
   errors: ['model_not_found', 'model_privacy'],
   async handler(exchange) {
-    const { catalogue, serviceName } = exchange.services
+    const {
+      models: { catalogue },
+      identity: { serviceName },
+    } = exchange.services
     const model = catalogue.get(exchange.param('id'), visiblePrivacy(exchange.caller))
     return { json: toModelBody(model, { serviceName, loadedAt: catalogue.loadedAt }) }
   },

@@ -13,7 +13,7 @@ export const listCompatibilityMappingRoute = defineRoute({
   errors: ['invalid_request'],
   async handler(exchange) {
     const { type } = parseInput(ModelTypeQuery, exchange.query)
-    const data = exchange.services.catalogue.compatibility(type, visiblePrivacy(exchange.caller))
+    const data = exchange.services.models.catalogue.compatibility(type, visiblePrivacy(exchange.caller))
     return { json: { object: 'list' as const, type, data } }
   },
 })

@@ -13,7 +13,7 @@ export const listModelTraitsRoute = defineRoute({
   errors: ['invalid_request'],
   async handler(exchange) {
     const { type } = parseInput(ModelTypeQuery, exchange.query)
-    const data = exchange.services.catalogue.traits(type, visiblePrivacy(exchange.caller))
+    const data = exchange.services.models.catalogue.traits(type, visiblePrivacy(exchange.caller))
     return { json: { object: 'list' as const, type, data } }
   },
 })

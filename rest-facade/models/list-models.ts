@@ -20,7 +20,10 @@ export const listModelsRoute = defineRoute({
   output: { json: ModelList },
   errors: ['invalid_request'],
   async handler(exchange) {
-    const { catalogue, serviceName } = exchange.services
+    const {
+      models: { catalogue },
+      identity: { serviceName },
+    } = exchange.services
     const { type } = parseInput(ListModelsQuery, exchange.query)
     const models = catalogue.list({ type, privacy: visiblePrivacy(exchange.caller) })
     const data = models.map((model) => toModelBody(model, { serviceName, loadedAt: catalogue.loadedAt }))

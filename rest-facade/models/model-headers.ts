@@ -7,7 +7,7 @@ export function modelHeaders(
   { services }: Exchange,
   { model, providerId, retries, deprecation }: ServedBy,
 ): Record<string, string> {
-  const prefix = `x-${services.serviceName}-model`
+  const prefix = `x-${services.identity.serviceName}-model`
   return {
     [`${prefix}-id`]: headerText(model.id),
     [`${prefix}-name`]: headerText(model.name ?? model.id),

@@ -10,6 +10,6 @@ export const listNetworksRoute = defineRoute({
   output: { json: z.object({ networks: z.array(z.string()) }) },
   errors: [],
   async handler(exchange) {
-    return { json: { networks: exchange.services.rpc.networks().map(({ slug }) => slug) } }
+    return { json: { networks: exchange.services.rpc.proxy.networks().map(({ slug }) => slug) } }
   },
 })

@@ -22,7 +22,7 @@ export const proxyRpcRoute = defineRoute({
   access: 'inference',
   limits: {
     counted: 'by_service',
-    plan: ({ services }, caller) => services.ratePlans.planForRpc(caller, 0),
+    plan: ({ services }, caller) => services.limits.ratePlans.planForRpc(caller, 0),
     noRetryAfter: true,
   },
   idempotent: true,
@@ -35,7 +35,7 @@ export const proxyRpcRoute = defineRoute({
   async handler(exchange) {
     const { context, services } = exchange
     const journal = journalOf<RpcResponse>(exchange, (answer) => toKept(exchange, answer))
-    const answer = await services.rpc.call({ ...context, journal }, exchange.param('network'), exchange.rawBody)
+    const answer = await services.rpc.proxy.call({ ...context, journal }, exchange.param('network'), exchange.rawBody)
     const head = { headers: headersOf(exchange, answer), metered: answer.metered }
     if (!Buffer.isBuffer(answer.body)) return { ...head, chunks: answer.body, contentType: JSON_TYPE }
     if (answer.status === 204) return { ...head, status: 204 }
@@ -44,7 +44,7 @@ export const proxyRpcRoute = defineRoute({
 })
 
 function headersOf({ requestId, services }: Exchange, answer: RpcResponse): Record<string, string> {
-  const names = rpcHeaderNames(services.serviceName)
+  const names = rpcHeaderNames(services.identity.serviceName)
   return {
     ...(answer.status === 204 ? {} : { 'Content-Type': JSON_TYPE }),
     [names.credits]: String(answer.credits),

@@ -23,14 +23,14 @@ export const getWalletBalanceRoute = defineRoute({
   access: 'wallet',
   limits: {
     counted: 'before_handler',
-    plan: ({ services }, caller) => services.ratePlans.planForWalletRead(caller, 'balance'),
+    plan: ({ services }, caller) => services.limits.ratePlans.planForWalletRead(caller, 'balance'),
   },
   summary: 'What a wallet has left',
   parameters: { path: z.object({ walletAddress: z.string() }) },
   output: { json: WalletBalanceBody },
   errors: [],
   async handler(exchange) {
-    const balance = await exchange.services.walletStatements.balance(requireWallet(exchange.requireCaller()))
+    const balance = await exchange.services.wallets.statements.balance(requireWallet(exchange.requireCaller()))
     const { walletAddress, usdNano, diemNano, canConsume } = balance
     return {
       json: {

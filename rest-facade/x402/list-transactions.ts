@@ -32,14 +32,16 @@ export const listWalletTransactionsRoute = defineRoute({
   access: 'wallet',
   limits: {
     counted: 'before_handler',
-    plan: ({ services }, caller) => services.ratePlans.planForWalletRead(caller, 'transactions'),
+    plan: ({ services }, caller) => services.limits.ratePlans.planForWalletRead(caller, 'transactions'),
   },
   summary: 'Top-ups, charges and refunds of a wallet, newest first',
   parameters: { path: z.object({ walletAddress: z.string() }), query: TransactionPage },
   output: { json: WalletTransactionsBody },
   errors: ['invalid_request'],
   async handler(exchange) {
-    const { walletStatements } = exchange.services
+    const {
+      wallets: { statements: walletStatements },
+    } = exchange.services
     const caller = requireWallet(exchange.requireCaller())
     const page = parseInput(TransactionPage, exchange.query)
     const { walletAddress, usdNano } = await walletStatements.balance(caller)

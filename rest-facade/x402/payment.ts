@@ -39,9 +39,9 @@ export async function takePayment(
       'This route takes no payment, and nothing was settled; send it to POST /api/v1/x402/top-up',
     )
   }
-  const result = await services.payments.payForRequest(header, services.clientAddresses.of(request))
+  const result = await services.payments.payments.payForRequest(header, services.clientAddresses.of(request))
   if (result.kind === 'pending') return { kind: 'pending', pending: result }
-  return { kind: 'credited', caller: await services.walletAccounts.callerOf(result.wallet), credited: result }
+  return { kind: 'credited', caller: await services.wallets.accounts.callerOf(result.wallet), credited: result }
 }
 
 /** x402's confirmation, under its name of version 2 and of version 1. */

@@ -33,7 +33,7 @@ export const topUpRoute = defineRoute({
     const header = paymentHeaderOf(exchange.request)
     if (header === undefined) return offer(exchange)
     const key = exchange.header('idempotency-key')
-    const result = await exchange.services.payments.topUp(header, {
+    const result = await exchange.services.payments.payments.topUp(header, {
       address: exchange.clientAddress,
       idempotencyKey: key === undefined ? null : parseIdempotencyKey(key),
     })
@@ -55,7 +55,10 @@ export const topUpRoute = defineRoute({
 })
 
 async function offer({ services, target }: Exchange) {
-  const { paymentOptions, publicUrl } = services
+  const {
+    payments: { options: paymentOptions },
+    identity: { publicUrl },
+  } = services
   if (!paymentOptions.available) {
     throw new DomainError(
       'payment_not_configured',

@@ -22,7 +22,7 @@ builder.subscriptionField('rateLimitExceeded', (t) =>
       "Refused requests of the caller's account, from now on, within 250 ms. Equal ones in quick succession arrive as one event; `viewer.rateLimitLog` has what was missed.",
     authScopes: { owner: true },
     subscribe: (_root, _args, context) =>
-      context.services.refusals.watch(requireCaller(context).accountId, context.lifetime.signal),
+      context.services.limits.refusals.watch(requireCaller(context).accountId, context.lifetime.signal),
     resolve: (event) => event,
   }),
 )

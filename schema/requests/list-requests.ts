@@ -32,7 +32,7 @@ builder.objectFields(AccountType, (t) => ({
     args: { ...pageArgs, filter: t.arg({ type: RequestFilterInput, description: 'Which of them; absent is all.' }) },
     complexity: pageComplexity,
     resolve: async ({ id }, { filter, ...page }, { services }) =>
-      toConnection(await services.requests.list(id, page, parseInput(RequestFilter, filter ?? {})), page.after),
+      toConnection(await services.usage.requests.list(id, page, parseInput(RequestFilter, filter ?? {})), page.after),
   }),
   request: t.field({
     type: RequestType,
@@ -42,6 +42,6 @@ builder.objectFields(AccountType, (t) => ({
     args: {
       requestId: t.arg.string({ required: true, description: 'As the response header `CF-RAY` named it.' }),
     },
-    resolve: async ({ id }, { requestId }, { services }) => (await services.requests.get(id, requestId)) ?? null,
+    resolve: async ({ id }, { requestId }, { services }) => (await services.usage.requests.get(id, requestId)) ?? null,
   }),
 }))

@@ -19,7 +19,7 @@ builder.objectFields(RequestType, (t) => ({
     nullable: true,
     description: 'The posting that charged it; null when it cost nothing.',
     load: async (requestIds: string[], context: GraphQLContext) => {
-      const charges = await context.services.ledger.chargesOf(requireCaller(context).accountId, requestIds)
+      const charges = await context.services.money.ledger.chargesOf(requireCaller(context).accountId, requestIds)
       return requestIds.map((requestId) => charges.get(requestId) ?? null)
     },
     resolve: ({ requestId }) => requestId,
@@ -29,7 +29,7 @@ builder.objectFields(RequestType, (t) => ({
     nullable: true,
     description: 'Its `Idempotency-Key`, known for 24 hours; null where it had none.',
     load: async (requestIds: string[], context: GraphQLContext) => {
-      const keys = await context.services.requests.keysOf(requireCaller(context).accountId, requestIds)
+      const keys = await context.services.usage.requests.keysOf(requireCaller(context).accountId, requestIds)
       return requestIds.map((requestId) => keys.get(requestId) ?? null)
     },
     resolve: ({ requestId }) => requestId,

@@ -31,7 +31,7 @@ export const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implem
       description: 'The methods that it serves, by name, with their prices.',
       // A static table: long, but cheap to read.
       complexity: METHODS_COMPLEXITY,
-      resolve: (network, _args, { services }) => services.rpc.pricedMethods(network),
+      resolve: (network, _args, { services }) => services.rpc.proxy.pricedMethods(network),
     }),
   }),
 })
@@ -41,6 +41,6 @@ builder.queryField('rpcNetworks', (t) =>
     type: [RpcNetworkType],
     description: 'The networks that are served, by name. Needs no credential.',
     complexity: { field: 1, multiplier: 30 },
-    resolve: (_root, _args, { services }) => services.rpc.networks(),
+    resolve: (_root, _args, { services }) => services.rpc.proxy.networks(),
   }),
 )

@@ -25,6 +25,6 @@ builder.mutationField('revokeWalletSession', (t) =>
     description:
       'Signs a wallet out: the session opens nothing from then on, and within a second its sockets and event streams are closed. Other sessions of the wallet go on. Fails with UNAUTHENTICATED for a token that is not valid or has ended by itself.',
     args: { input: t.arg({ type: RevokeWalletSessionInput, required: true, description: 'The session.' }) },
-    resolve: (_root, { input }, { services }) => services.walletSessions.revoke(input.sessionToken),
+    resolve: (_root, { input }, { services }) => services.wallets.sessions.revoke(input.sessionToken),
   }),
 )

@@ -43,6 +43,6 @@ builder.queryField('signInChallenge', (t) =>
   t.field({
     type: SignInChallengeType,
     description: 'A message for a wallet to sign, for `signInWithWallet`. Nothing is stored by asking.',
-    resolve: (_root, _args, { services }) => services.signInChallenges.create('/graphql'),
+    resolve: (_root, _args, { services }) => services.wallets.challenges.create('/graphql'),
   }),
 )

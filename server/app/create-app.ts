@@ -38,7 +38,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   const parts = createParts(config, infrastructure)
   const services = toServices(config, infrastructure, parts)
   const stopMaintenance = await startServices(parts, infrastructure)
-  warnOfFreeModels(config, { catalogue: services.catalogueChanges, log: services.log })
+  warnOfFreeModels(config, { catalogue: services.models.changes, log: services.log })
   const headers = securityHeaders(config.service.publicUrl)
   const headerLines = toHeaderLines(headers)
   let draining = false
@@ -47,10 +47,10 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     services,
     log: services.log,
     isProduction: config.production,
-    allowedOrigins: services.allowedOrigins,
+    allowedOrigins: services.identity.allowedOrigins,
     headerLines,
   })
-  const access = new OperatorAccess({ operators: config.operators, abuseGuard: services.abuseGuard })
+  const access = new OperatorAccess({ operators: config.operators, abuseGuard: services.limits.abuseGuard })
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -78,7 +78,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   })
   const url = await listen(server, config.http)
   // Only now, since nodes that are slow or away must not hold up the start.
-  services.rpcNodes.start()
+  services.rpc.nodes.start()
   let closed: Promise<void> | undefined
   const close = async (deadlineMs?: number): Promise<void> => {
     draining = true
