@@ -25,7 +25,7 @@ export async function identify(request: IncomingMessage, access: Access, service
 /** The caller of a route of wallets. */
 export function requireWallet(caller: Caller): WalletCaller {
   if (caller.kind === 'wallet') return caller
-  throw new DomainError('unauthenticated', 'Authentication failed: this needs the header SIGN-IN-WITH-X')
+  throw new DomainError('unauthenticated', 'Authentication failed: this operation requires the header SIGN-IN-WITH-X')
 }
 
 function signInOf({ headers }: IncomingMessage): string | undefined {
@@ -49,7 +49,7 @@ async function authenticate(header: string, services: Services, address: string)
     if (secret === undefined) {
       throw new DomainError(
         'unauthenticated',
-        'Authentication failed: the Authorization header is not of the form "Bearer <API_KEY>"',
+        'Authentication failed: the Authorization header must have the form "Bearer <API_KEY>"',
       )
     }
     return await services.auth.authenticateKey(secret)

@@ -41,14 +41,14 @@ export function mountRestFacade(
       exchange.setHeader('Allow', allowed.join(', '))
       respondWithError(
         exchange,
-        new DomainError('method_not_allowed', `${request.method} is not served here; use ${allowed.join(' or ')}`),
+        new DomainError('method_not_allowed', `${request.method} is not supported here; use ${allowed.join(' or ')}`),
       )
     })
   }
   app.use(BASE_PATH, (request: Request, response: Response) => {
     respondWithError(
       begin(incoming(request, response, services)),
-      new DomainError('not_found', `There is no ${request.method} ${BASE_PATH}${request.path}`),
+      new DomainError('not_found', `${request.method} ${BASE_PATH}${request.path} does not exist`),
     )
   })
   const direct = new DirectRoutes(BASE_PATH, routes)
@@ -70,7 +70,7 @@ function refuseUnreadablePath(parts: Omit<Incoming, 'target'>): boolean {
     begin({ ...parts, target: { path, params: {}, search: '' } }),
     new DomainError(
       'invalid_request',
-      'The path is not readable: write each % as %25, and other characters as percent-encoded UTF-8',
+      'The path is not valid: write each % as %25, and other characters as percent-encoded UTF-8',
     ),
   )
   return true
@@ -150,7 +150,7 @@ async function serve(route: Route, incoming: Incoming): Promise<void> {
     exchange ??= begin(incoming, { caller, body: undefined, rawBody: EMPTY, requestId, payment })
     await rejectRequest(exchange, error, route).catch((failure: unknown) => {
       // Whatever keeps even the refusal from being written must end this request and no other.
-      services.log.error('refusal could not be written', { requestId, route: route.path, error: failure })
+      services.log.error('error response could not be written', { requestId, route: route.path, error: failure })
       incoming.response.destroy()
     })
   }

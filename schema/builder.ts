@@ -45,7 +45,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     unauthorizedError: (_parent, { caller }) =>
       caller === null
         ? new DomainError('unauthenticated', CREDENTIAL_MISSING)
-        : new DomainError('admin_key_required', 'This needs an ADMIN API key, which your credential is not'),
+        : new DomainError('admin_key_required', 'This operation requires an ADMIN API key'),
   },
   relay: {
     cursorType: 'String',

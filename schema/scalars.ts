@@ -63,7 +63,7 @@ function toDate(value: unknown): Date {
   const [text, day] = typeof value === 'string' ? (DATE_TIME.exec(value) ?? []) : []
   const instant = text === undefined ? undefined : new Date(text)
   if (instant === undefined || Number.isNaN(instant.getTime()) || !isDay(day)) {
-    throw badValue('DateTime', 'an instant in ISO 8601 with its zone, such as "2026-01-31T12:00:00Z"')
+    throw badValue('DateTime', 'a time in ISO 8601 with its zone, such as "2026-01-31T12:00:00Z"')
   }
   return instant
 }

@@ -10,7 +10,7 @@ const FORM = /^(-?)(\d+)(?:\.(\d{1,9}))?$/
 export function toNanoUsd(amount: string | number): bigint {
   const text = typeof amount === 'number' ? amount.toFixed(DECIMALS) : amount
   const [, sign, whole, fraction = ''] = FORM.exec(text) ?? []
-  if (whole === undefined) throw new RangeError(`${amount} is no amount with up to ${DECIMALS} decimals`)
+  if (whole === undefined) throw new RangeError(`${amount} is not an amount with up to ${DECIMALS} decimals`)
   const nano = BigInt(whole + fraction.padEnd(DECIMALS, '0'))
   return sign === '-' ? -nano : nano
 }

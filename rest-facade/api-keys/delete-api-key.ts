@@ -9,7 +9,7 @@ export const deleteApiKeyRoute: Route = {
   path: '/api_keys',
   access: 'admin',
   body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX },
-  summary: 'Revoke an API key, named by the query parameter id or by a JSON body',
+  summary: 'Revoke an API key, given in the query parameter id or in a JSON body',
   input: DeleteApiKeyInput,
   handler: async (exchange) => {
     const inQuery = exchange.query['id']

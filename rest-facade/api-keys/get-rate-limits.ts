@@ -6,7 +6,7 @@ export const getRateLimitsRoute: Route = {
   method: 'get',
   path: '/api_keys/rate_limits',
   access: 'any_key',
-  summary: 'Get the limits, the balances and the expiry that bound this API key now',
+  summary: 'Get the current limits, balances and expiry of this API key',
   handler: async (exchange) => {
     const current = await exchange.services.currentLimits.get(exchange.requireCaller())
     exchange.json(200, { data: toRateLimitsBody(current) })

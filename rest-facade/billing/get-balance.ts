@@ -5,7 +5,7 @@ export const getBillingBalanceRoute: Route = {
   method: 'get',
   path: '/billing/balance',
   access: 'admin',
-  summary: 'What the account has, and what the next request is paid in',
+  summary: 'Get the balances of the account and the currency of its next request',
   async handler(exchange) {
     const balance = await exchange.services.accounts.billingBalance(exchange.requireCaller().accountId)
     exchange.json(200, {

@@ -8,7 +8,7 @@ export const getUsageAnalyticsRoute: Route = {
   path: '/billing/usage-analytics',
   access: 'admin',
   compressed: true,
-  summary: 'Usage of at most 90 days by date, model and key; at most 10 minutes old',
+  summary: 'Get the usage of at most 90 days by date, model and key; at most 10 minutes old',
   input: UsageAnalyticsQuery,
   async handler(exchange) {
     const query = parseInput(UsageAnalyticsQuery, exchange.query)

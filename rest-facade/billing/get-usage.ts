@@ -10,7 +10,7 @@ export const getUsageRoute: Route = {
   method: 'get',
   path: '/billing/usage',
   access: 'public',
-  summary: 'Retired: GET /billing/usage-history took its place',
+  summary: 'Retired: use GET /billing/usage-history',
   handler: async (exchange) => {
     exchange.setHeader('Deprecation', DEPRECATION)
     exchange.setHeader('Sunset', SUNSET)

@@ -10,7 +10,7 @@ export const listUsageHistoryRoute: Route = {
   path: '/billing/usage-history',
   access: 'admin',
   compressed: true,
-  summary: 'Every charged line of every request, oldest first, as JSON or as CSV',
+  summary: 'List every charged line of every request, oldest first, as JSON or CSV',
   input: UsageHistoryQuery,
   async handler(exchange) {
     const query = parseInput(UsageHistoryQuery, exchange.query)

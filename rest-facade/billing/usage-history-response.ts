@@ -26,7 +26,7 @@ export function toHistoryEntry({ chargedAt, currency, amountNanoUsd, requestId, 
       sku: 'usage',
       units: 1,
       pricePerUnitUsd: toUsdNumber(-amountNanoUsd),
-      notes: 'Details are no longer kept',
+      notes: 'Details have been deleted',
       inferenceDetails: toDetails(requestId, null),
     }
   }

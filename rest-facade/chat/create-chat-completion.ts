@@ -19,7 +19,7 @@ export const createChatCompletionRoute: Route = {
   idempotent: true,
   body: { kind: 'json', limitBytes: JSON_BODY_BYTES_MAX },
   ratePlan: toTextRatePlan,
-  summary: 'Answer a conversation, in one piece or as a stream of events',
+  summary: 'Create a chat completion, as JSON or as a stream of events',
   input: ChatRequest,
   async handler(exchange) {
     const { chat } = exchange.services
@@ -44,6 +44,6 @@ function toTextRatePlan({ services, body }: Exchange, caller: Caller): RatePlan 
 function streamUnderKey(): DomainError {
   return invalidField(
     'stream',
-    'a stream cannot be repeated, so it takes no Idempotency-Key; send "stream": false or leave the header out',
+    'a stream cannot be repeated and does not support Idempotency-Key; send "stream": false or omit the header',
   )
 }

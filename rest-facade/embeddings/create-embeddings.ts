@@ -16,7 +16,7 @@ export const createEmbeddingsRoute: Route = {
     const model = services.catalogue.findNamed(modelNameOf(body), 'embedding')
     return model === undefined ? undefined : services.ratePlans.planForEmbedding(caller, model)
   },
-  summary: 'Turn texts into vectors',
+  summary: 'Create embeddings of texts',
   input: EmbeddingRequest,
   async handler(exchange) {
     const { context, services } = exchange

@@ -6,7 +6,7 @@ export const listCompatibilityMappingRoute: Route = {
   method: 'get',
   path: '/models/compatibility_mapping',
   access: 'optional',
-  summary: "List other services' model names, and the models they stand for here",
+  summary: 'List model names of other services and the models that they map to',
   input: ModelTypeQuery,
   async handler(exchange) {
     const { type } = parseInput(ModelTypeQuery, exchange.query)

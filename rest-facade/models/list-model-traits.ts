@@ -6,7 +6,7 @@ export const listModelTraitsRoute: Route = {
   method: 'get',
   path: '/models/traits',
   access: 'optional',
-  summary: 'List the traits that stand for a model id, and the models they stand for',
+  summary: 'List the traits that can be used as model names, and their models',
   input: ModelTypeQuery,
   async handler(exchange) {
     const { type } = parseInput(ModelTypeQuery, exchange.query)

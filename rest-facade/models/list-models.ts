@@ -7,7 +7,7 @@ export const listModelsRoute: Route = {
   method: 'get',
   path: '/models',
   access: 'optional',
-  summary: 'List the models, text models unless a type is given',
+  summary: 'List the models; text models unless a type is given',
   input: ListModelsQuery,
   async handler(exchange) {
     const { catalogue, serviceName } = exchange.services

@@ -15,7 +15,7 @@ export const proxyRpcRoute: Route = {
   compressed: true,
   body: { kind: 'raw', limitBytes: RPC_BODY_BYTES_MAX },
   ratePlan: ({ services }, caller) => services.ratePlans.planForRpc(caller, 0),
-  summary: 'Call a blockchain node by JSON-RPC 2.0, single or batch',
+  summary: 'Call a blockchain node with JSON-RPC 2.0, single or batch',
   async handler(exchange) {
     const { context, services } = exchange
     const journal = journalOf<RpcResponse>(exchange, (answer) => toKept(exchange, answer))

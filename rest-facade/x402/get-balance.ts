@@ -10,7 +10,7 @@ export const getWalletBalanceRoute: Route = {
   path: '/x402/balance/:walletAddress',
   access: 'wallet',
   ratePlan: ({ services }, caller) => services.ratePlans.planForWalletRead(caller, 'balance'),
-  summary: 'What a wallet has left',
+  summary: 'Get the balance of a wallet',
   async handler(exchange) {
     const { walletStatements, ratePlans, rateLimits } = exchange.services
     const caller = requireWallet(exchange.requireCaller())

@@ -11,7 +11,7 @@ export const listWalletTransactionsRoute: Route = {
   path: '/x402/transactions/:walletAddress',
   access: 'wallet',
   ratePlan: ({ services }, caller) => services.ratePlans.planForWalletRead(caller, 'transactions'),
-  summary: 'Top-ups, charges and refunds of a wallet, newest first',
+  summary: 'List top-ups, charges and refunds of a wallet, newest first',
   input: TransactionPage,
   async handler(exchange) {
     const { walletStatements, ratePlans, rateLimits } = exchange.services

@@ -45,7 +45,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void> {
-    if (this.#started) throw new SluiceError('A stream can be read once; keep its chunks to read them again')
+    if (this.#started) throw new SluiceError('A stream can be read only once; keep its chunks to read them again')
     this.#started = true
     const { attempt } = this.#open
     try {
@@ -54,7 +54,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
         if (data === END) return
         yield this.#toChunk(data)
       }
-      throw new ConnectionError('The connection ended in the middle of the stream')
+      throw new ConnectionError('The connection ended during the stream')
     } catch (thrown) {
       throw attempt.toError(thrown)
     } finally {

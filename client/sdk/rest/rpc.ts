@@ -97,7 +97,7 @@ function toBody({ method, params }: RpcCall, id: number): { id: number } {
 }
 
 function toOutcome<Result>(answer: RpcResponseBody | undefined, response: ResponseInfo): RpcOutcome<Result> {
-  if (answer === undefined) throw new ConnectionError('The node did not answer every call')
+  if (answer === undefined) throw new ConnectionError('The node did not respond to every call')
   if (answer.error) return { ok: false, error: new RpcError(answer.error, response) }
   return { ok: true, result: answer.result as Result }
 }

@@ -184,6 +184,6 @@ export class WalletAccount {
 
   #require(): Wallet {
     if (this.#wallet !== undefined) return this.#wallet
-    throw new SluiceError('This client has no wallet; give createClient one')
+    throw new SluiceError('This client has no wallet; pass one to createClient')
   }
 }

@@ -32,7 +32,7 @@ export class PlatformRepository {
         current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync
     `.execute(this.#db)
     const [facts] = rows
-    if (facts === undefined) throw new Error('The database did not say what it is')
+    if (facts === undefined) throw new Error('The database did not return its version')
     return facts
   }
 
