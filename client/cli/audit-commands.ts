@@ -39,7 +39,9 @@ export function addAuditCommands(program: Command, { connect, streams }: Command
     .option('--account <accountId>', 'only this account')
     .option('--key <keyId>', 'only this key')
     .option('--model <modelId>', 'only this model')
-    .addOption(new Option('--outcome <outcome>', 'outcome; started means that the action never ended').choices(OUTCOMES))
+    .addOption(
+      new Option('--outcome <outcome>', 'outcome; started means that the action never ended').choices(OUTCOMES),
+    )
     .option('--from <instant>', 'at or after', parseInstant)
     .option('--to <instant>', 'before', parseInstant)
     .option('--limit <count>', 'maximum number of rows', parseLimit, ROWS_DEFAULT)

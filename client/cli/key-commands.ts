@@ -54,8 +54,12 @@ function addCreate(key: Command, { connect, streams }: CommandContext): void {
     .requiredOption('--description <text>', 'purpose of the key, at most 64 characters')
     .option('--limit-usd <amount>', 'maximum USD per period', parseAmount)
     .option('--limit-diem <amount>', 'maximum DIEM per period', parseAmount)
-    .addOption(new Option('--limit-period <period>', 'period after which the limits reset').choices(PERIODS).default('EPOCH'))
-    .addOption(new Option('--model-privacy <level>', 'models that the key may use').choices(PRIVACY_LEVELS).default('ALL'))
+    .addOption(
+      new Option('--limit-period <period>', 'period after which the limits reset').choices(PERIODS).default('EPOCH'),
+    )
+    .addOption(
+      new Option('--model-privacy <level>', 'models that the key may use').choices(PRIVACY_LEVELS).default('ALL'),
+    )
     .option('--expires-at <date>', 'YYYY-MM-DD or YYYY-MM-DDTHH:MM:SSZ')
     .option('--json', 'print JSON')
     .action(async (accountId: string, options: CreateOptions) => {

@@ -58,7 +58,9 @@ function addShow(limits: Command, { connect, streams }: CommandContext): void {
 function addSet(limits: Command, { connect, streams }: CommandContext): void {
   limits
     .command('set')
-    .description("override the limits of an account's tier, or add limits to a key; replaces all overrides that were set before")
+    .description(
+      "override the limits of an account's tier, or add limits to a key; replaces all overrides that were set before",
+    )
     .argument('<accountId>')
     .argument('<name=number...>', 'limits to set', collectAssignment)
     .option('--key <keyId>', 'only this key of the account')

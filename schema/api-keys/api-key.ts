@@ -116,7 +116,9 @@ builder.node(ApiKeyObject, {
       resolve: ({ limitPeriod }, _args, { services }) => periodEndOf(limitPeriod, services.clock.now()),
     }),
     modelPrivacy: t.expose('modelPrivacy', { type: ModelPrivacyEnum, description: 'Which models the key may call.' }),
-    last6Chars: t.exposeString('last6Chars', { description: 'The last six characters of the secret, to distinguish keys.' }),
+    last6Chars: t.exposeString('last6Chars', {
+      description: 'The last six characters of the secret, to distinguish keys.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was created.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',

@@ -9,7 +9,11 @@ import { issuedApiKeyType } from './issued-api-key.ts'
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description: 'A key to create.',
   fields: (t) => ({
-    type: t.field({ type: ApiKeyTypeEnum, required: true, description: 'What the key may do. This cannot be changed later.' }),
+    type: t.field({
+      type: ApiKeyTypeEnum,
+      required: true,
+      description: 'What the key may do. This cannot be changed later.',
+    }),
     description: t.string({ required: true, description: 'What the key is for; up to 64 characters.' }),
     limits: t.field({
       type: ApiKeyLimitsInput,

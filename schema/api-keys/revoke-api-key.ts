@@ -24,7 +24,8 @@ const RevokeApiKeySuccess = builder.objectRef<{ apiKeyId: string }>('RevokeApiKe
 builder.mutationField('revokeApiKey', (t) =>
   t.field({
     type: RevokeApiKeySuccess,
-    description: 'Revokes an API key permanently, in all processes within a second. Open sockets of the key are closed.',
+    description:
+      'Revokes an API key permanently, in all processes within a second. Open sockets of the key are closed.',
     authScopes: { admin: true },
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     errors: {

@@ -11,7 +11,10 @@ const UpdateApiKeyInput = builder.inputType('UpdateApiKeyInput', {
   fields: (t) => ({
     id: t.globalID({ required: true, for: [ApiKeyObject], description: '`ApiKey.id` of the key.' }),
     description: t.string({ description: 'What the key is for; up to 64 characters.' }),
-    limits: t.field({ type: ApiKeyLimitsInput, description: 'New limits. Null removes a limit; an absent limit stays.' }),
+    limits: t.field({
+      type: ApiKeyLimitsInput,
+      description: 'New limits. Null removes a limit; an absent limit stays.',
+    }),
     limitPeriod: t.field({ type: LimitPeriodEnum, description: "When the key's spending is reset to zero." }),
     modelPrivacy: t.field({ type: ModelPrivacyEnum, description: 'Which models the key may call.' }),
     expiresAt: t.field({ type: 'DateTime', description: 'When the key expires; null means never.' }),

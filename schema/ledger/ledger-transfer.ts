@@ -27,7 +27,10 @@ export const LedgerTransferType = builder.objectRef<LedgerTransfer>('LedgerTrans
     transferId: t.exposeID('id', { description: 'Id of the transfer.' }),
     kind: t.expose('kind', { type: LedgerTransferKindType, description: 'The reason for a transfer.' }),
     currency: t.expose('currency', { type: CurrencyType, description: 'The currency of the transfer.' }),
-    amount: t.expose('amountNanoUsd', { type: 'Usd', description: 'Positive for money into the account, negative for money out of it.' }),
+    amount: t.expose('amountNanoUsd', {
+      type: 'Usd',
+      description: 'Positive for money into the account, negative for money out of it.',
+    }),
     amountNanoUsd: t.expose('amountNanoUsd', { type: 'NanoUsd', description: '`amount` in nano-USD.' }),
     balanceAfter: t.expose('balanceAfterNanoUsd', {
       type: 'Usd',

@@ -13,7 +13,8 @@ export const RateLimitRefusalType = builder.objectRef<Refusal>('RateLimitRefusal
       description: 'Key of the request, as `ApiKey.apiKeyId`; null for a wallet.',
     }),
     subject: t.exposeString('subject', {
-      description: 'Model id, `endpoint:` and a path, or `model:unknown` if the request was rejected before its model was known.',
+      description:
+        'Model id, `endpoint:` and a path, or `model:unknown` if the request was rejected before its model was known.',
     }),
     tier: t.exposeString('rateLimitTier', {
       description: "XS to L for a text model, otherwise the account's tier.",

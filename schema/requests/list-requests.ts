@@ -29,7 +29,10 @@ builder.objectFields(AccountType, (t) => ({
       'The log of finished requests, newest first, including failed ones. A page covers 14 days and, with a filter, at most 5,000 requests. It may be short and still have a next page: use `hasNextPage`.',
     nullable: true,
     authScopes: { owner: true },
-    args: { ...pageArgs, filter: t.arg({ type: RequestFilterInput, description: 'Which requests to return; all if absent.' }) },
+    args: {
+      ...pageArgs,
+      filter: t.arg({ type: RequestFilterInput, description: 'Which requests to return; all if absent.' }),
+    },
     complexity: pageComplexity,
     resolve: async ({ id }, { filter, ...page }, { services }) =>
       toConnection(await services.requests.list(id, page, parseInput(RequestFilter, filter ?? {})), page.after),

@@ -8,8 +8,13 @@ const RequestIdempotency = builder.objectRef<RequestKey>('RequestIdempotency').i
   description: 'The `Idempotency-Key` of a request.',
   fields: (t) => ({
     key: t.exposeString('key', { description: 'The key that the client sent.' }),
-    replays: t.exposeInt('replays', { description: 'Number of repeats that got the stored response and cost nothing.' }),
-    keptUntil: t.expose('keptUntil', { type: 'DateTime', description: 'Until when a repeat gets the stored response.' }),
+    replays: t.exposeInt('replays', {
+      description: 'Number of repeats that got the stored response and cost nothing.',
+    }),
+    keptUntil: t.expose('keptUntil', {
+      type: 'DateTime',
+      description: 'Until when a repeat gets the stored response.',
+    }),
   }),
 })
 

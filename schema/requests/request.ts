@@ -9,7 +9,10 @@ import { UsageUnitTypeEnum } from '../usage/usage-dimensions.ts'
 /** One line per outcome, so that a new one does not compile until it is described. */
 const OUTCOMES: Record<Uppercase<UsageOutcome>, { value: UsageOutcome; description: string }> = {
   COMPLETED: { value: 'completed', description: 'The response was complete.' },
-  CLIENT_DISCONNECTED: { value: 'client_disconnected', description: 'The client disconnected; the delivered part was charged.' },
+  CLIENT_DISCONNECTED: {
+    value: 'client_disconnected',
+    description: 'The client disconnected; the delivered part was charged.',
+  },
   CUT_BY_BALANCE: { value: 'cut_by_balance', description: 'Ended early because the balance ran out.' },
   CUT_BY_KEY: {
     value: 'cut_by_key',
@@ -51,7 +54,11 @@ const RequestLineType = builder.objectRef<RequestLine>('RequestLine').implement(
     type: t.exposeString('type', {
       description: '`Input`, `Output`, `Cache Read`, `Cache Write`; for RPC the method.',
     }),
-    units: t.field({ type: 'Decimal', description: 'The number of units used.', resolve: ({ units }) => String(units) }),
+    units: t.field({
+      type: 'Decimal',
+      description: 'The number of units used.',
+      resolve: ({ units }) => String(units),
+    }),
     unitPrice: t.expose('unitPriceUsd', {
       type: 'Decimal',
       nullable: true,
@@ -66,8 +73,7 @@ export const RequestType = builder.objectRef<RequestRecord>('Request')
 
 builder.node(RequestType, {
   name: 'Request',
-  description:
-    'The receipt of a finished request: its usage, cost and outcome.',
+  description: 'The receipt of a finished request: its usage, cost and outcome.',
   id: { resolve: ({ requestId }) => requestId, description: 'Opaque, globally unique id.' },
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'requestId' in value && 'holdNanoUsd' in value,
   loadMany: findRequests,
@@ -114,7 +120,10 @@ builder.node(RequestType, {
     }),
     retries: t.exposeInt('retries', { description: 'Number of providers or nodes that failed before `upstream`.' }),
     durationMs: t.exposeInt('durationMs', { description: 'Milliseconds from the admission to the end.' }),
-    admittedAt: t.expose('admittedAt', { type: 'DateTime', description: 'When the request was admitted and its hold was created.' }),
+    admittedAt: t.expose('admittedAt', {
+      type: 'DateTime',
+      description: 'When the request was admitted and its hold was created.',
+    }),
     settledAt: t.expose('settledAt', { type: 'DateTime', description: 'When the charge was committed.' }),
   }),
 })

@@ -22,7 +22,8 @@ const UsageRecordedEvent = builder.objectRef<SettledRequests>('UsageRecordedEven
       description: 'Opaque cursor. Pass the last one as `after` to continue without a gap, also after a reconnect.',
     }),
     missed: t.exposeBoolean('missed', {
-      description: 'Whether earlier requests were left out because more than 1,000 were missed; the request log has them.',
+      description:
+        'Whether earlier requests were left out because more than 1,000 were missed; the request log has them.',
     }),
   }),
 })

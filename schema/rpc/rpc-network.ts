@@ -21,7 +21,10 @@ export const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implem
   description: 'A blockchain network that can be called through JSON-RPC.',
   fields: (t) => ({
     slug: t.exposeString('slug', { description: 'Its name in the path `/api/v1/crypto/rpc/{network}`.' }),
-    family: t.expose('family', { type: RpcFamilyEnum, description: 'The family of the network, which decides its methods.' }),
+    family: t.expose('family', {
+      type: RpcFamilyEnum,
+      description: 'The family of the network, which decides its methods.',
+    }),
     chainId: t.exposeString('chainId', { description: 'The chain id that its nodes return.' }),
     caip2: t.exposeString('caip2', { description: 'Its CAIP-2 identifier.' }),
     nativeSymbol: t.exposeString('nativeSymbol', { description: 'Symbol of the native coin.' }),

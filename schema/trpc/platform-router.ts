@@ -9,7 +9,13 @@ const DoctorInput = z
 
 const VerifyPartInput = z
   .strictObject({
-    cursor: z.string().min(1).max(4_096).nullable().default(null).describe('Cursor of the previous part; null for the first part'),
+    cursor: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .nullable()
+      .default(null)
+      .describe('Cursor of the previous part; null for the first part'),
   })
   .prefault({})
 

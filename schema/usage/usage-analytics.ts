@@ -146,7 +146,10 @@ const UsageAnalyticsInput = builder.inputType('UsageAnalyticsInput', {
   description: 'Which days to report: a range, or a number of last days.',
   fields: (t) => ({
     lookback: t.string({ description: 'The last days, including today: `1d` to `90d`; default `7d`.' }),
-    startDate: t.field({ type: 'Date', description: 'First day, in UTC. Requires `endDate` and overrides `lookback`.' }),
+    startDate: t.field({
+      type: 'Date',
+      description: 'First day, in UTC. Requires `endDate` and overrides `lookback`.',
+    }),
     endDate: t.field({ type: 'Date', description: 'Last day, inclusive; at most 90 days from the first.' }),
   }),
 })

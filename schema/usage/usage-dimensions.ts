@@ -5,7 +5,10 @@ import { builder } from '../builder.ts'
 /** One line per dimension, so that a new one does not compile until it is described. */
 const DIMENSIONS: Record<Uppercase<UsageDimension>, { value: UsageDimension; description: string }> = {
   HOUR: { value: 'hour', description: 'The hour in the time zone in which a request was admitted.' },
-  DAY: { value: 'day', description: 'The day in the time zone. The first day of summer time has 23 hours, the last has 25.' },
+  DAY: {
+    value: 'day',
+    description: 'The day in the time zone. The first day of summer time has 23 hours, the last has 25.',
+  },
   WEEK: { value: 'week', description: 'The week in the time zone, beginning on Monday.' },
   MONTH: { value: 'month', description: 'The month in the time zone.' },
   SKU: { value: 'sku', description: 'The id of the model, or `crypto-rpc-<network>`.' },

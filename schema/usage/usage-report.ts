@@ -22,7 +22,8 @@ const UsageMeasuresInterface = builder.interfaceRef<UsageMeasures>('UsageMeasure
     units: t.expose('units', {
       type: 'Decimal',
       nullable: true,
-      description: 'Number of units; null if units of several kinds would be added up. Group by UNIT_TYPE to see each kind.',
+      description:
+        'Number of units; null if units of several kinds would be added up. Group by UNIT_TYPE to see each kind.',
     }),
     amount: t.expose('amountNanoUsd', {
       type: 'Usd',
@@ -47,15 +48,28 @@ const UsageRowType = builder.objectRef<UsageRow>('UsageRow').implement({
         'When the HOUR, DAY, WEEK or MONTH begins. A week or month at the edge of the report contains only the days of the report.',
     }),
     day: t.expose('day', { type: 'Date', nullable: true, description: 'The day of `startsAt` in the time zone.' }),
-    sku: t.exposeString('sku', { nullable: true, description: 'The dimension SKU: a model id or `crypto-rpc-<network>`.' }),
-    network: t.exposeString('network', { nullable: true, description: 'The dimension NETWORK, as a slug; null for models.' }),
-    method: t.exposeString('method', { nullable: true, description: 'The dimension METHOD: a JSON-RPC method or kind of line.' }),
+    sku: t.exposeString('sku', {
+      nullable: true,
+      description: 'The dimension SKU: a model id or `crypto-rpc-<network>`.',
+    }),
+    network: t.exposeString('network', {
+      nullable: true,
+      description: 'The dimension NETWORK, as a slug; null for models.',
+    }),
+    method: t.exposeString('method', {
+      nullable: true,
+      description: 'The dimension METHOD: a JSON-RPC method or kind of line.',
+    }),
     apiKeyId: t.exposeID('apiKeyId', {
       nullable: true,
       description: 'The dimension API_KEY, as `ApiKey.apiKeyId`; null for requests without a key.',
     }),
     currency: t.expose('currency', { type: CurrencyType, nullable: true, description: 'The dimension CURRENCY.' }),
-    unitType: t.expose('unitType', { type: UsageUnitTypeEnum, nullable: true, description: 'The dimension UNIT_TYPE.' }),
+    unitType: t.expose('unitType', {
+      type: UsageUnitTypeEnum,
+      nullable: true,
+      description: 'The dimension UNIT_TYPE.',
+    }),
     modelType: t.expose('modelType', {
       type: RequestModelTypeEnum,
       nullable: true,

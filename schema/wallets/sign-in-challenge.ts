@@ -13,7 +13,9 @@ const SignInInfo = builder.objectRef<Info>('SignInInfo').implement({
     nonce: t.exposeString('nonce', { description: 'A new nonce; a wallet may also create its own.' }),
     issuedAt: t.exposeString('issuedAt', { description: 'The current time in RFC 3339.' }),
     expirationTime: t.exposeString('expirationTime', { description: 'Five minutes after `issuedAt`.' }),
-    statement: t.exposeString('statement', { description: 'The text that the wallet shows; any other text is accepted too.' }),
+    statement: t.exposeString('statement', {
+      description: 'The text that the wallet shows; any other text is accepted too.',
+    }),
     resources: t.exposeStringList('resources', { description: 'The resources that the message is about.' }),
   }),
 })

@@ -25,7 +25,10 @@ const SignInWithWalletPayload = builder.objectRef<SignedIn>('SignInWithWalletPay
     sessionToken: t.exposeString('sessionToken', {
       description: 'Token for `Authorization: Bearer`, also on sockets. It can read the account but change nothing.',
     }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When the session expires and its sockets are closed.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'When the session expires and its sockets are closed.',
+    }),
     wallet: t.field({ type: WalletType, description: 'The wallet that signed.', resolve: ({ wallet }) => wallet }),
     accountId: t.exposeID('accountId', { description: "The wallet's account, as `Account.accountId`." }),
   }),

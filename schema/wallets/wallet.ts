@@ -13,6 +13,8 @@ export const WalletType = builder.objectRef<WalletAddress>('Wallet').implement({
   description: 'A wallet, which can sign in and pay.',
   fields: (t) => ({
     chain: t.expose('chain', { type: WalletChainEnum, description: 'The chain of the wallet.' }),
-    address: t.exposeString('address', { description: 'The address, in lower case for EVM; case-sensitive for Solana.' }),
+    address: t.exposeString('address', {
+      description: 'The address, in lower case for EVM; case-sensitive for Solana.',
+    }),
   }),
 })

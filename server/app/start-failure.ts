@@ -19,7 +19,8 @@ export function describeStartFailure(error: unknown): string {
   }
   // A name with several addresses fails with one error for each, and no message of its own.
   const reason = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
-  if (isTransientDatabaseFailure(error)) return `The database at DATABASE_URL does not respond (${withoutUrls(reason)}).`
+  if (isTransientDatabaseFailure(error))
+    return `The database at DATABASE_URL does not respond (${withoutUrls(reason)}).`
   if (error instanceof DatabaseError) {
     return `The database at DATABASE_URL rejected the connection: ${withoutUrls(error.message)} (${error.code})`
   }

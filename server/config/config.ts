@@ -126,14 +126,17 @@ async function readTextIfPresent(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw new ConfigError([`${path}: the file cannot be read: ${error instanceof Error ? error.message : String(error)}`])
+    throw new ConfigError([
+      `${path}: the file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    ])
   }
 }
 
 /** Machines that share a database must share its secrets, so none of them may make up its own. */
 function findMissingSecrets(env: Env, reported: readonly string[]): string[] {
   if (!env.production || env.databaseUrl === null) return []
-  const reason = 'must be set if NODE_ENV is production and DATABASE_URL is set; generate one with `openssl rand -base64 32`'
+  const reason =
+    'must be set if NODE_ENV is production and DATABASE_URL is set; generate one with `openssl rand -base64 32`'
   return Object.entries({ SLUICE_OPERATOR_TOKEN: env.operatorToken, SLUICE_KEY_PEPPER: env.keyPepper })
     .filter(([name, value]) => value === null && !reported.some((problem) => problem.startsWith(name)))
     .map(([name]) => `${name}: ${reason}`)

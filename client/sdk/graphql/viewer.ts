@@ -35,7 +35,11 @@ export function readViewer<Viewer, Variables, Data>(
 ): ApiPromise<Data> {
   const toResult = ({ viewer }: { viewer: Viewer | null }, response: ResponseInfo): Data => {
     if (viewer !== null) return toData(viewer)
-    throw toRefusal('UNAUTHENTICATED', { message: 'This operation requires an API key or a wallet', body: null }, response)
+    throw toRefusal(
+      'UNAUTHENTICATED',
+      { message: 'This operation requires an API key or a wallet', body: null },
+      response,
+    )
   }
   return pickFromOperation(transport, { ...operation, toResult }, options)
 }

@@ -27,6 +27,8 @@ export const HttpSection = z
       .min(1)
       .max(1_000_000)
       .default(1_000)
-      .describe('Maximum open connections of one address, or of one IPv6 /64; connections of trusted proxies do not count'),
+      .describe(
+        'Maximum open connections of one address, or of one IPv6 /64; connections of trusted proxies do not count',
+      ),
   })
   .prefault({})

@@ -7,7 +7,11 @@ const PRICE_PER_CREDIT_NANO_MAX = 1_000_000_000_000
 /** A JSON-RPC node of one network. */
 const RpcUpstream = z.strictObject({
   url: HttpUrl,
-  maxBatch: z.int().positive().optional().describe('Maximum items in one batch to the node; 1 for a node without batches'),
+  maxBatch: z
+    .int()
+    .positive()
+    .optional()
+    .describe('Maximum items in one batch to the node; 1 for a node without batches'),
   timeoutSeconds: z.number().positive().max(3_600).default(30),
   checkChain: z
     .boolean()
@@ -18,7 +22,11 @@ const RpcUpstream = z.strictObject({
 
 const ImmutableCache = z
   .strictObject({
-    maxBytes: z.int().positive().default(67_108_864).describe('Memory for responses, in bytes; the oldest ones are evicted'),
+    maxBytes: z
+      .int()
+      .positive()
+      .default(67_108_864)
+      .describe('Memory for responses, in bytes; the oldest ones are evicted'),
   })
   .describe('Serve immutable responses from memory, at the same price; off if absent')
 
@@ -28,14 +36,14 @@ export const RpcSection = z
       .record(
         z.string(),
         z.strictObject({
-          upstreams: z.array(RpcUpstream).min(1).describe('Nodes in order of preference; the next one is used if one fails'),
+          upstreams: z
+            .array(RpcUpstream)
+            .min(1)
+            .describe('Nodes in order of preference; the next one is used if one fails'),
         }),
       )
       .default({}),
-    publicNodes: z
-      .boolean()
-      .default(true)
-      .describe('Use public nodes for the networks that are not configured'),
+    publicNodes: z.boolean().default(true).describe('Use public nodes for the networks that are not configured'),
     optionalMethods: z
       .union([z.literal(true), z.array(z.string())])
       .default([])

@@ -36,10 +36,7 @@ export const ConfigFile = z.strictObject({
   service: ServiceSection,
   http: HttpSection,
   providers: z.array(Provider).default([]).describe('Providers that serve models'),
-  models: z
-    .array(ModelDefinition)
-    .default([])
-    .describe('The catalogue: models, their providers and their prices'),
+  models: z.array(ModelDefinition).default([]).describe('The catalogue: models, their providers and their prices'),
   compatibility: z
     .partialRecord(z.enum(MODEL_TYPES), z.record(nameText(500), z.string()))
     .default({})

@@ -32,7 +32,9 @@ export const ServiceSection = z
       .array(allowedOrigin)
       .default(['*'])
       .describe('Web origins that may call /api/v1 and /graphql; * allows all'),
-    docsUrl: HttpUrl.optional().describe('Documentation page for callers; named in responses to requests without a credential'),
+    docsUrl: HttpUrl.optional().describe(
+      'Documentation page for callers; named in responses to requests without a credential',
+    ),
     systemPrompts: z
       .array(z.string().min(1).max(SYSTEM_PROMPT_CHARACTERS_MAX))
       .max(SYSTEM_PROMPTS_MAX)

@@ -82,14 +82,14 @@ const Solana = chain('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v').extend({
     .positive()
     .max(1_000_000_000_000)
     .default(100_000_000)
-    .describe('Maximum fees of all settlements of a UTC day, in lamports; once spent, payments get 503 until the next day'),
+    .describe(
+      'Maximum fees of all settlements of a UTC day, in lamports; once spent, payments get 503 until the next day',
+    ),
   finalizedAboveUsd: z
     .number()
     .min(0)
     .default(1_000)
-    .describe(
-      'Payments above this amount are credited when they are finalized, others when they are confirmed',
-    ),
+    .describe('Payments above this amount are credited when they are finalized, others when they are confirmed'),
 })
 
 /** Payments by wallet. An absent chain is not offered. */

@@ -191,8 +191,7 @@ export class Catalogue {
     if (!isRetired(model, this.#clock.nowMs())) return model
     const replacement = this.#replacementOf(model)
     if (replacement !== undefined && model.deprecation?.autoRemap === true) return replacement
-    const fix =
-      replacement === undefined ? 'GET /models lists the available models' : `use ${replacement.id} instead`
+    const fix = replacement === undefined ? 'GET /models lists the available models' : `use ${replacement.id} instead`
     throw new DomainError('model_not_found', `Specified model not found: ${model.id} was retired; ${fix}.`, {
       field: 'model',
       ...(replacement === undefined ? {} : { facts: { replacementModelId: replacement.id } }),

@@ -61,8 +61,7 @@ export class LedgerService {
    * when less than the amount is free, or when the reference stands for another posting.
    */
   async grant({ accountId, amountNanoUsd, reason, reference }: GrantInput): Promise<LedgerTransfer> {
-    if (amountNanoUsd === 0n)
-      throw new DomainError('invalid_request', 'The amount must not be zero')
+    if (amountNanoUsd === 0n) throw new DomainError('invalid_request', 'The amount must not be zero')
     const { ledger, clock, ids } = this.#deps
     const result = await ledger.grant({
       transferId: ids.uuid(),

@@ -42,7 +42,9 @@ export function readPaymentHeader(header: string): PaymentEnvelope {
   }
   const flat = FlatForm.safeParse(document)
   if (!flat.success) {
-    throw malformed('the JSON must contain x402Version, accepted and payload (version 2), or scheme, network and payload')
+    throw malformed(
+      'the JSON must contain x402Version, accepted and payload (version 2), or scheme, network and payload',
+    )
   }
   const { scheme, network, payload } = flat.data
   return { scheme, network: caipName(network), asset: null, payTo: null, payload }

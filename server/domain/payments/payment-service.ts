@@ -134,7 +134,10 @@ export class PaymentService {
   #open(header: string): PaymentEnvelope {
     const { networks } = this.#deps
     if (networks.length === 0) {
-      throw paymentError('payment_not_configured', 'This service does not accept wallet payments: x402 is not configured')
+      throw paymentError(
+        'payment_not_configured',
+        'This service does not accept wallet payments: x402 is not configured',
+      )
     }
     const envelope = readPaymentHeader(header)
     if (envelope.scheme !== 'exact') {

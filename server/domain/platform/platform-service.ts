@@ -92,7 +92,9 @@ export class PlatformService {
   ): Promise<PlatformCheck[]> {
     const { clock, repository } = this.#deps
     return (
-      (await this.#tolerate(() => check(repository, clock))) ?? [failed(id, 'the database did not respond; see the log')]
+      (await this.#tolerate(() => check(repository, clock))) ?? [
+        failed(id, 'the database did not respond; see the log'),
+      ]
     )
   }
 

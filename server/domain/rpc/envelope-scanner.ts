@@ -207,8 +207,7 @@ class EnvelopeScanner {
   #params(depth: number): ByteRange {
     const reader = this.#reader
     const start = reader.at
-    if (this.#body[start] !== 0x5b)
-      throw this.#refuseValue('params', 'must be an array; omit it if there are none')
+    if (this.#body[start] !== 0x5b) throw this.#refuseValue('params', 'must be an array; omit it if there are none')
     reader.skipValue(depth)
     return { start, end: reader.at }
   }

@@ -113,7 +113,12 @@ export class NodeInspector {
       const detail = `${method} returned ${found}, but ${network.slug} is ${network.chainId}: configure another node`
       return { ...about, status: 'mismatch', found, detail }
     } catch (error) {
-      return { ...about, status: 'unreachable', found: null, detail: `did not respond to ${method} (${reasonOf(error)})` }
+      return {
+        ...about,
+        status: 'unreachable',
+        found: null,
+        detail: `did not respond to ${method} (${reasonOf(error)})`,
+      }
     }
   }
 

@@ -98,14 +98,10 @@ export class Web3KeyService {
     const { stakes, repository } = this.#deps
     if ((await repository.operatorStakeOf(accountId)) > 0n) return
     const stakeNano = await stakes.stakeNow(wallet).catch((cause: unknown) => {
-      throw new DomainError(
-        'unavailable',
-        "The wallet's stake is temporarily unavailable; try again shortly",
-        {
-          retryAfterSeconds: 5,
-          cause,
-        },
-      )
+      throw new DomainError('unavailable', "The wallet's stake is temporarily unavailable; try again shortly", {
+        retryAfterSeconds: 5,
+        cause,
+      })
     })
     if (stakeNano > 0n) return
     throw invalidField('address', 'The wallet has no staked balance on Base: stake first, then request a key')

@@ -83,7 +83,8 @@ export class RemoteFacilitator {
     const body = { x402Version: wire.x402Version, paymentPayload: wire, paymentRequirements: wire.accepted }
     const { status, value } = await requestJson(`${this.#url}/${path}`, { method: 'POST', body, deadlineMs })
     const read = shape.safeParse(value)
-    if (!read.success) throw new Error(`the facilitator responded to ${path} with status ${status} in an unknown format`)
+    if (!read.success)
+      throw new Error(`the facilitator responded to ${path} with status ${status} in an unknown format`)
     return read.data
   }
 }

@@ -43,6 +43,7 @@ function toBase64(vector: readonly number[]): string {
 
 function toFloats(text: string): number[] {
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.length === 0 || bytes.length % 4 !== 0) throw brokenAnswer("The model provider's embeddings were malformed.")
+  if (bytes.length === 0 || bytes.length % 4 !== 0)
+    throw brokenAnswer("The model provider's embeddings were malformed.")
   return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4))
 }

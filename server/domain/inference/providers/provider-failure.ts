@@ -61,7 +61,10 @@ function brokenProvider(message: string, cause?: unknown): ProviderFailure {
 }
 
 function timeoutError(): DomainError {
-  return new DomainError('upstream_timeout', 'The model provider did not respond in time. Try again, or send a smaller request.')
+  return new DomainError(
+    'upstream_timeout',
+    'The model provider did not respond in time. Try again, or send a smaller request.',
+  )
 }
 
 function overload(retryAfterSeconds: number | undefined): DomainError {

@@ -28,7 +28,10 @@ export function checkSignInMessage(message: SignInMessage, binding: SignInBindin
     throw signInRefused('DOMAIN_MISMATCH', `it was signed for the domain ${shown(message.domain)}; sign for ${host}`)
   }
   if (URL.parse(message.uri)?.origin !== origin) {
-    throw signInRefused('DOMAIN_MISMATCH', `its URI ${shown(message.uri)} does not belong to this service; sign for ${origin}`)
+    throw signInRefused(
+      'DOMAIN_MISMATCH',
+      `its URI ${shown(message.uri)} does not belong to this service; sign for ${origin}`,
+    )
   }
   if (message.version !== '1') throw signInRefused('INVALID_MESSAGE', 'Version must be 1')
   assertChainInText(message.chain, message.chainId)

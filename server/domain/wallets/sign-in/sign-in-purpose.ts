@@ -32,7 +32,10 @@ export function checkPurpose(
     )
   }
   if (!statement.startsWith(words)) {
-    throw signInRefused('INVALID_MESSAGE', `to link the wallet to this account, its statement must begin with "${words}"`)
+    throw signInRefused(
+      'INVALID_MESSAGE',
+      `to link the wallet to this account, its statement must begin with "${words}"`,
+    )
   }
 }
 

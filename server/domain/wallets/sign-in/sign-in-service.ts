@@ -105,10 +105,7 @@ export class SignInService {
     const read = readSignInPayload(payload)
     const wallet = parseWalletAddress(read.address)
     if (wallet === undefined) {
-      throw signInRefused(
-        'INVALID_WALLET',
-        'address must be 0x and 40 hexadecimal digits, or a Solana key in Base58',
-      )
+      throw signInRefused('INVALID_WALLET', 'address must be 0x and 40 hexadecimal digits, or a Solana key in Base58')
     }
     const text =
       'text' in read.signed ? read.signed.text : formatSignInMessage(await rebuilt(read.signed.fields, wallet))
@@ -121,7 +118,10 @@ export class SignInService {
       throw signInRefused('PARSE_ERROR', 'the lines of the message do not follow the layout of EIP-4361')
     }
     if (message.chain !== wallet.chain || (read.chain !== null && read.chain !== wallet.chain)) {
-      throw signInRefused('CHAIN_MISMATCH', 'address, chainId, type and the signed text do not belong to the same chain')
+      throw signInRefused(
+        'CHAIN_MISMATCH',
+        'address, chainId, type and the signed text do not belong to the same chain',
+      )
     }
     const named = parseWalletAddress(message.address)
     if (named === undefined) throw signInRefused('INVALID_WALLET', 'the signed text has no wallet address')

@@ -39,7 +39,8 @@ export async function createEvmPayments(
       throw new Error(`x402.base.${name}: ${value} is not an address; use 0x and 40 hexadecimal digits`)
     }
   }
-  if (ZERO_ADDRESS.test(payTo)) throw new Error('x402.base.payTo: must not be the zero address, whose funds nobody can spend')
+  if (ZERO_ADDRESS.test(payTo))
+    throw new Error('x402.base.payTo: must not be the zero address, whose funds nobody can spend')
   const privateKey = facilitator.kind === 'local' ? await readKey(facilitator.privateKey, payTo) : null
   return new EvmNetwork({
     ...others,

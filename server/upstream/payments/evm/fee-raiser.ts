@@ -52,7 +52,10 @@ export class FeeRaiser {
     const fees = outbidding(waiting, await currentFees(client, maxFeePerGasWei))
     if (next > nonce || fees === undefined || to === null) return
     if (fees.maxFeePerGas > maxFeePerGasWei) {
-      log.warn('a transaction is pending: a higher fee would exceed x402.base.maxFeePerGasGwei', { waiting: hash, nonce })
+      log.warn('a transaction is pending: a higher fee would exceed x402.base.maxFeePerGasGwei', {
+        waiting: hash,
+        nonce,
+      })
       return
     }
     await reserveFee(gas * fees.maxFeePerGas)

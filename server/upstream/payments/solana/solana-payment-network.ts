@@ -86,7 +86,8 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
 
   read({ scheme, asset, payTo, payload }: PaymentEnvelope): SignedPayment {
     const { mint, payTo: merchant } = this.#parts.merchant
-    if (scheme !== 'exact') throw paymentError('payment_scheme_unsupported', `Scheme ${scheme} is not supported; use exact`)
+    if (scheme !== 'exact')
+      throw paymentError('payment_scheme_unsupported', `Scheme ${scheme} is not supported; use exact`)
     if (asset !== null && asset !== mint) {
       throw paymentError('payment_token_unsupported', `Token ${asset} is not supported; pay with ${mint}`)
     }

@@ -28,7 +28,7 @@ test.each([
   ['evm', 'eth_submitWork', /miner/],
   ['evm', 'debug_setHead', /administers/],
   ['evm', 'admin_peers', /administers/],
-  ['evm', 'eth_sendBundle', /not switched on/],
+  ['evm', 'eth_sendBundle', /not enabled/],
   ['solana', 'eth_call', /evm method .* solana family/],
   ['evm', 'getBalance', /solana method .* evm family/],
   ['evm', 'starknet_call', /starknet method/],

@@ -76,7 +76,7 @@ test.each([
 test('a node that cannot be reached is named with the reason, and without its address', async () => {
   const { inspector } = inspectorOf({ 'ethereum-mainnet': NOBODY })
   const [report] = await inspector.inspect()
-  expect(report?.detail).toBe('did not answer eth_chainId (ECONNREFUSED)')
+  expect(report?.detail).toBe('did not respond to eth_chainId (ECONNREFUSED)')
 })
 
 test('public nodes are asked only on demand', async () => {

@@ -38,7 +38,7 @@ describe('a rule without words of its own', () => {
     ['must be short (it has 51 characters)', z.string().refine(() => false, 'must be short'), 'x'.repeat(51)],
     ['must have 2 characters (it is "long")', z.string().length(2), 'long'],
     ['must be one of: usd, diem (it is "eur")', z.enum(['usd', 'diem']), 'eur'],
-    ['there is no field "b", "c"', z.strictObject({}), { b: 1, c: 2 }],
+    ['unknown field "b", "c"', z.strictObject({}), { b: 1, c: 2 }],
   ])('says “%s”', (words, schema, value) => {
     expect(refusalOf(schema, value)).toBe(words)
   })

@@ -66,10 +66,7 @@ function assertParts(model: ModelDefinition, { messages }: ChatRequest): void {
     )
   }
   if ((total['image_url'] ?? 0) > 1 && !model.capabilities.supportsMultipleImages) {
-    throw invalidField(
-      'messages',
-      `have ${total['image_url']} images; the model ${model.id} accepts one per request`,
-    )
+    throw invalidField('messages', `have ${total['image_url']} images; the model ${model.id} accepts one per request`)
   }
 }
 

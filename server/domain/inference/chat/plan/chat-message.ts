@@ -64,7 +64,11 @@ export const ChatMessage = z
     const { role, content } = message
     const isEmptyList = Array.isArray(content) && content.length === 0 && role !== 'tool'
     if (CONTENT_ROLES.has(role) && (content === undefined || content === null || isEmptyList)) {
-      context.addIssue({ code: 'custom', path: ['content'], message: `a message with the role ${role} requires content` })
+      context.addIssue({
+        code: 'custom',
+        path: ['content'],
+        message: `a message with the role ${role} requires content`,
+      })
     }
     if (role === 'tool' && typeof message.tool_call_id !== 'string') {
       context.addIssue({ code: 'custom', path: ['tool_call_id'], message: 'a message with the role tool requires it' })
