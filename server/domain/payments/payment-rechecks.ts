@@ -90,7 +90,7 @@ export class PaymentRechecks {
     if (standing.kind === 'missing') return
     throw new DomainError(
       'conflict',
-      `The chain shows the transfer of payment ${payment.id}: its credit is correct. To take back money for another reason, use `sluice account grant` with a negative amount`,
+      `The chain shows the transfer of payment ${payment.id}: its credit is correct. To take back money for another reason, use \`sluice account grant\` with a negative amount`,
     )
   }
 

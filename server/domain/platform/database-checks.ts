@@ -53,6 +53,6 @@ export async function checkHolds(repository: PlatformRepository): Promise<Platfo
 export async function checkOperatorActions(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
   const count = await repository.countUnfinishedActions(new Date(clock.nowMs() - ACTION_MS_MAX))
   if (count === 0) return [ok('operator_actions', 'every action of an operator has ended')]
-  const detail = `${count} operator actions never ended, so their effect is unknown: `audit list --outcome started` lists them`
+  const detail = `${count} operator actions never ended, so their effect is unknown: \`audit list --outcome started\` lists them`
   return [warning('operator_actions', detail)]
 }

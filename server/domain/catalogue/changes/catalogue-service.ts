@@ -78,7 +78,7 @@ export class CatalogueService {
   get(modelId: string): ModelInForce {
     const found = this.#deps.timeline.models().get(modelId)
     if (found !== undefined) return found
-    const message = `The configuration file has no model ${modelId.slice(0, 200)}; `model list` shows its models`
+    const message = `The configuration file has no model ${modelId.slice(0, 200)}; \`model list\` shows its models`
     throw new DomainError('model_not_found', message, { field: 'modelId' })
   }
 
