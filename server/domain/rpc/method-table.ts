@@ -100,7 +100,7 @@ export class MethodTable {
   #reasonUnknown(family: RpcFamily, name: string): string {
     for (const other of RPC_FAMILIES) {
       if (this.#methods.get(other)?.has(name))
-        return `it is a ${other} method, but this network belongs to the ${family} family`
+        return `it is a method of the ${other} family, but this network belongs to the ${family} family`
     }
     if (/(?:Subscribe|Unsubscribe)$/.test(name)) return REASONS.websocket_only
     if (this.#refusedPrefixes.some((prefix) => name.startsWith(prefix))) return REASONS.excluded

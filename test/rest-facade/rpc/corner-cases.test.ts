@@ -19,7 +19,7 @@ const request = (members: string) => `{"jsonrpc":"2.0","method":"eth_blockNumber
 const HEIGHT = '"0x10d4f"'
 const answer = (id: string, result = HEIGHT) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`
 const missing = (id: string) =>
-  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603,"message":"The node gave no answer to this request"}}`
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603,"message":"The node returned no response to this request"}}`
 
 async function send(body: string | Buffer, network = 'ethereum-mainnet') {
   const before = await app.server.balanceNanoUsd(app.account.accountId)
@@ -142,7 +142,7 @@ describe('is refused with 400, charges nothing and reaches no node', () => {
       ['eth_sign', 'eth_accounts', 'eth_mining', 'eth_hashrate', 'eth_getWork', 'eth_submitWork'],
       /sign locally/,
     ],
-    ['ethereum-mainnet', ['getBalance', 'starknet_call'], /method, but this network belongs to the evm family/],
+    ['ethereum-mainnet', ['getBalance', 'starknet_call'], /family, but this network belongs to the evm family/],
     ['solana-mainnet', ['eth_call', 'starknet_call'], /network belongs to the solana family/],
     ['starknet-mainnet', ['eth_call', 'getBalance'], /network belongs to the starknet family/],
     ['ethereum-mainnet', ['eth_sendBundle'], /not enabled here/],

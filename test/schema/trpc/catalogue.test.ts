@@ -212,7 +212,7 @@ describe('the other settings', () => {
         reason,
         deprecation: { date: LATER, replacementModelId, autoRemap: true },
       })
-    for (const id of ['nonsense', 'test-embedding', MODEL]) await expect(deprecate(id)).rejects.toThrow('is none')
+    for (const id of ['nonsense', 'test-embedding', MODEL]) await expect(deprecate(id)).rejects.toThrow('is not')
     await deprecate('anonymous-model')
     const { adminKey } = await server.createAccount()
     const warned = await chat(adminKey)

@@ -43,7 +43,7 @@ providers: [{ id: main, kind: sandbox }]
     'are rejected with the line if they stand inside the value that they repeat: %j',
     (text) => {
       expect(problemsOf(text)).toEqual([
-        expect.stringMatching(/^line \d: \*a stands inside the value that it repeats$/),
+        expect.stringMatching(/^line \d: \*a is inside the value that it repeats$/),
       ])
     },
   )
@@ -100,7 +100,7 @@ describe('ids and names', () => {
     ['a line separator', '\\u2028', 'U+2028'],
     ['a filler', '\\u3164', 'U+3164'],
   ])('are rejected with the line and the character if they hold %s', (_, character, name) => {
-    const rule = `must have no control, bidirectional or zero-width characters; ${name} is at position 1`
+    const rule = `must not contain control, bidirectional or zero-width characters; ${name} is at position 1`
     expect(problemsOf(model(`id: "a${character}b"`))).toEqual([`line 4: models[0].id: ${rule}`])
     expect(problemsOf(`providers: [{ id: "a${character}b", kind: sandbox }]`)).toEqual([
       `line 1: providers[0].id: ${rule}`,

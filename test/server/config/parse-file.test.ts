@@ -80,7 +80,7 @@ describe('a valid file', () => {
 describe('an invalid file', () => {
   it('names the line of a syntax error and of a repeated key', () => {
     expect(problemsOf('service:\n  name: "one\n')).toEqual([expect.stringMatching(/^line \d: /)])
-    expect(problemsOf('rpc: {}\nservice: {}\nrpc: {}\n')).toEqual(['line 3: rpc is given twice'])
+    expect(problemsOf('rpc: {}\nservice: {}\nrpc: {}\n')).toEqual(['line 3: rpc is duplicated'])
   })
 
   it('reports faults of form, unknown settings, unset variables and dangling names together, each with its line', () => {
@@ -149,13 +149,13 @@ describe('names that refer to one another', () => {
     `providers: [{ id: a, kind: sandbox }]\nmodels:\n${models.map((fields) => `  - ${model(fields)}\n`).join('')}`
 
   it.each([
-    ['a repeated model id', file('id: x', 'id: x'), 'models[1].id: the model id "x" is taken'],
+    ['a repeated model id', file('id: x', 'id: x'), 'models[1].id: the model id "x" is already used'],
     [
       'a repeated display name',
       file('id: x, name: N', 'id: y, name: N'),
-      'models[1].name: the display name "N" is taken',
+      'models[1].name: the display name "N" is already used',
     ],
-    ['a display name that is an id', file('id: x, name: y', 'id: y'), 'models[1].id: the display name "y" is taken'],
+    ['a display name that is an id', file('id: x, name: y', 'id: y'), 'models[1].id: the display name "y" is already used'],
     [
       'a trait of two models',
       file('id: x, traits: [default]', 'id: y, traits: [default]'),
@@ -169,7 +169,7 @@ describe('names that refer to one another', () => {
     [
       'a repeated provider id',
       'providers: [{ id: a, kind: sandbox }, { id: a, kind: sandbox }]',
-      'providers[1].id: the provider id "a" is taken',
+      'providers[1].id: the provider id "a" is already used',
     ],
     [
       'an unknown provider',

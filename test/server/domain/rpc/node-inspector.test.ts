@@ -53,7 +53,7 @@ test.each([
   const { inspector, refused, log } = inspectorOf({ [slug]: node.url })
   const [report] = await inspector.inspect()
   expect(report).toMatchObject({ status: 'mismatch', found, expected })
-  expect(report?.detail).toContain(`says ${found}, but ${slug} is ${expected}`)
+  expect(report?.detail).toContain(`returned ${found}, but ${slug} is ${expected}`)
   expect(refused).toEqual([`${slug}#1`])
   expect(log.lines).toMatchObject([{ level: 'error', message: 'rpc node serves another chain and is not used' }])
 })

@@ -192,7 +192,7 @@ describe('our own node says', () => {
     ])
     const privateKey = base58.encode(nacl.sign.keyPair().secretKey)
     expect(await createSolanaTestNetwork(chain, { facilitator: { kind: 'local', privateKey } }).inspect()).toEqual([
-      expect.stringContaining('has 0 lamports left'),
+      expect.stringContaining('has only 0 lamports'),
     ])
     await chain.close()
     expect(await network.inspect()).toEqual([expect.stringContaining('does not respond')])
