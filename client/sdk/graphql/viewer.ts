@@ -9,7 +9,7 @@ import { pickFromOperation } from './graphql-client.ts'
 import type { PageEnd } from './records.ts'
 import type { TypedDocument } from './typed-document.ts'
 
-/** 1 to 100 items a page; 100 unless given. */
+/** 1 to 100 items per page; default 100. */
 export interface PageOptions {
   pageSize?: number | undefined
 }

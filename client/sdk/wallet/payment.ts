@@ -3,12 +3,12 @@ import { isRecord } from '../http/error-body.ts'
 import { randomHex } from '../http/transport.ts'
 import type { PaymentTypedData, Wallet } from './wallet.ts'
 
-/** One way to pay, as the service offers it (x402 version 2). */
+/** One payment option of the service (x402 version 2). */
 export interface PaymentRequirement {
   scheme: string
   /** CAIP-2. */
   network: string
-  /** Least amount in base units of the asset. */
+  /** Minimum amount in base units of the asset. */
   amount: string
   asset: string
   payTo: string
