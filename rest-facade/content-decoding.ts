@@ -33,6 +33,6 @@ export async function decodeBody(raw: Buffer, encoding: string | undefined, limi
 export function bodyTooLarge(limitBytes: number): DomainError {
   return new DomainError(
     'payload_too_large',
-    `The request body is larger than the ${limitBytes} bytes that this route takes; send less in one request`,
+    `The request body is larger than this route's maximum of ${limitBytes} bytes; send less in one request`,
   )
 }

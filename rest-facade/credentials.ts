@@ -33,7 +33,7 @@ export function authorize(caller: Caller, { access }: Route, { services, target 
 /** The caller of a route of wallets. */
 export function requireWallet(caller: Caller): WalletCaller {
   if (caller.kind === 'wallet') return caller
-  throw new DomainError('unauthenticated', 'Authentication failed: this needs the header SIGN-IN-WITH-X')
+  throw new DomainError('unauthenticated', 'Authentication failed: this operation requires the header SIGN-IN-WITH-X')
 }
 
 function signInOf({ headers }: IncomingMessage): string | undefined {
@@ -57,7 +57,7 @@ async function authenticate(header: string, services: Services, address: string)
     if (secret === undefined) {
       throw new DomainError(
         'unauthenticated',
-        'Authentication failed: the Authorization header is not of the form "Bearer <API_KEY>"',
+        'Authentication failed: the Authorization header must have the form "Bearer <API_KEY>"',
       )
     }
     return await services.access.auth.authenticateKey(secret)

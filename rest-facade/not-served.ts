@@ -8,7 +8,7 @@ export function rejectUnreadablePath(incoming: Incoming): void {
     beginExchange(incoming),
     new DomainError(
       'invalid_request',
-      'The path is not readable: write each % as %25, and other characters as percent-encoded UTF-8',
+      'The path is not valid: write each % as %25, and other characters as percent-encoded UTF-8',
     ),
   )
 }
@@ -16,13 +16,13 @@ export function rejectUnreadablePath(incoming: Incoming): void {
 /** 404 for a path that no route has; `path` is the one below the API's base path. */
 export function rejectUnknownPath(incoming: Incoming, path: string): void {
   const { method } = incoming.request
-  respondWithError(beginExchange(incoming), new DomainError('not_found', `There is no ${method} ${path}`))
+  respondWithError(beginExchange(incoming), new DomainError('not_found', `${method} ${path} does not exist`))
 }
 
 /** 405 for a path that is served, by other methods. */
 export function rejectMethod(incoming: Incoming, allowed: readonly string[]): void {
   const exchange = beginExchange(incoming)
   exchange.setHeader('Allow', allowed.join(', '))
-  const message = `${incoming.request.method} is not served here; use ${allowed.join(' or ')}`
+  const message = `${incoming.request.method} is not supported here; use ${allowed.join(' or ')}`
   respondWithError(exchange, new DomainError('method_not_allowed', message))
 }

@@ -52,7 +52,7 @@ async function askForPayment(exchange: Exchange, error: DomainError, route: Rout
     const body = await answerPaymentRequired(exchange, error, route)
     return body === undefined ? undefined : { status: 402, body }
   } catch (failure) {
-    exchange.services.log.warn('what can be paid is missing on a 402', {
+    exchange.services.log.warn('payment options are missing on a 402', {
       requestId: exchange.requestId,
       error: failure,
     })

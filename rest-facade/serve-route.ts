@@ -35,7 +35,7 @@ export async function serveRoute(route: Route, incoming: Incoming): Promise<void
     exchange ??= beginExchange(incoming, { caller, requestId, payment })
     await rejectRequest(exchange, error, route).catch((failure: unknown) => {
       // Whatever keeps even the refusal from being written must end this request and no other.
-      services.log.error('refusal could not be written', { requestId, route: route.path, error: failure })
+      services.log.error('error response could not be written', { requestId, route: route.path, error: failure })
       incoming.response.destroy()
     })
   }

@@ -45,7 +45,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     unauthorizedError: (_parent, { caller }) =>
       caller === null
         ? new DomainError('unauthenticated', CREDENTIAL_MISSING)
-        : new DomainError('admin_key_required', 'This needs an ADMIN API key, which your credential is not'),
+        : new DomainError('admin_key_required', 'This operation requires an ADMIN API key'),
   },
   relay: {
     cursorType: 'String',
@@ -57,18 +57,18 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     },
     nodeFieldOptions: { nullable: false, description: 'The item.' },
     nodesOnConnection: { complexity: OF_A_PAGE, description: 'The items without their cursors.' },
-    cursorFieldOptions: { description: 'Opaque position of the item: `after` with it continues behind the item.' },
-    pageInfoFieldOptions: { description: 'Where this page lies in the whole list.' },
-    pageInfoTypeOptions: { description: 'Where a page lies in the whole list.' },
-    hasNextPageFieldOptions: { description: 'Whether items follow this page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether this page continued behind a cursor.' },
+    cursorFieldOptions: { description: 'Opaque position of the item. Pass it as `after` to continue after the item.' },
+    pageInfoFieldOptions: { description: 'The position of this page in the list.' },
+    pageInfoTypeOptions: { description: 'The position of a page in the list.' },
+    hasNextPageFieldOptions: { description: 'Whether there are items after this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether this page began after a cursor.' },
     startCursorFieldOptions: { description: 'Cursor of the first item; null on an empty page.' },
     endCursorFieldOptions: { description: 'Cursor of the last item, for `after`; null on an empty page.' },
-    nodeTypeOptions: { description: 'An object that can be fetched again by its id alone.' },
-    idFieldOptions: { description: 'Globally unique id, opaque.' },
+    nodeTypeOptions: { description: 'An object that can be fetched by its id.' },
+    idFieldOptions: { description: 'Opaque, globally unique id.' },
     nodesQueryOptions: false,
     nodeQueryOptions: {
-      description: 'The object with that id; null when there is none, or when it belongs to another account.',
+      description: 'The object with this id; null if it does not exist or belongs to another account.',
       args: { id: { description: 'The `id` of an Account, an ApiKey or a Request.' } },
       authScopes: { owner: true },
     },
@@ -94,8 +94,8 @@ function toTypeAndId(globalId: string) {
   }
 }
 
-builder.queryType({ description: 'Everything that can be read.' })
-builder.mutationType({ description: 'Everything that can be changed.' })
+builder.queryType({ description: 'All queries.' })
+builder.mutationType({ description: 'All mutations.' })
 builder.subscriptionType({
-  description: 'Everything that can be watched, over graphql-transport-ws or as an event stream.',
+  description: 'All subscriptions, over graphql-transport-ws or as an event stream.',
 })

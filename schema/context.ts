@@ -21,7 +21,7 @@ export type Transport =
 
 /** What to send, whoever asks. */
 export const CREDENTIAL_MISSING =
-  'This needs an API key or the session of a wallet: send "Authorization: Bearer <API_KEY>", or sign in by signInWithWallet'
+  'This operation requires an API key or a wallet session: send "Authorization: Bearer <API_KEY>", or sign in with signInWithWallet'
 
 /** The caller of a field that demands one. */
 export function requireCaller({ caller }: GraphQLContext): Caller {

@@ -74,7 +74,7 @@ function readSecret(authorization: string): string {
   if (secret !== undefined) return secret
   throw new DomainError(
     'unauthenticated',
-    'Authentication failed: the credential is not of the form "Bearer <API_KEY>"',
+    'Authentication failed: the credential must have the form "Bearer <API_KEY>"',
   )
 }
 
@@ -83,10 +83,10 @@ function assertSameAccount(before: Caller, now: Caller): void {
   if (before.accountId === now.accountId) return
   throw new DomainError(
     'unauthenticated',
-    'The wallet was linked or unlinked and uses another account now; connect again',
+    'The wallet was linked or unlinked and now uses another account; connect again',
   )
 }
 
 function sessionEnded(): DomainError {
-  return new DomainError('unauthenticated', 'The wallet session has ended; sign in again')
+  return new DomainError('unauthenticated', 'The wallet session has expired or was revoked; sign in again')
 }

@@ -63,7 +63,7 @@ const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
   internal: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 }
 
-const INTERNAL_MESSAGE = 'Something went wrong on our side. Try again; if it stays, report the request id.'
+const INTERNAL_MESSAGE = 'An internal error occurred. Try again; if the error persists, report the request id.'
 
 interface ErrorSurroundings {
   log: Log

@@ -44,30 +44,30 @@ export async function withExpectedFailures<Result>(run: () => Promise<Result>): 
 }
 
 const Failure = builder.interfaceRef<Error>('Failure').implement({
-  description: 'Why a mutation did not do what was asked. Nothing was changed.',
+  description: 'The reason why a mutation failed. Nothing was changed.',
   fields: (t) => ({
     message: t.exposeString('message', {
-      description: 'What is wrong and how to put it right, in one or two sentences.',
+      description: 'The error and how to fix it, in one or two sentences.',
     }),
   }),
 })
 
 const FieldProblemType = builder.objectRef<FieldProblem>('FieldProblem').implement({
-  description: 'What is wrong with one field of an input.',
+  description: 'The errors of one input field.',
   fields: (t) => ({
     path: t.exposeString('path', { description: 'The field, such as `limits.usd`.' }),
-    messages: t.stringList({ description: 'Each fault of the field.', resolve: ({ messages }) => messages }),
+    messages: t.stringList({ description: 'Each error of the field.', resolve: ({ messages }) => messages }),
   }),
 })
 
 builder.objectType(InvalidInput, {
   name: 'InvalidInput',
-  description: 'The input breaks a rule, or names an object that does not exist.',
+  description: 'The input is invalid, or refers to an object that does not exist.',
   interfaces: [Failure],
   fields: (t) => ({
     fields: t.field({
       type: [FieldProblemType],
-      description: 'The fields at fault.',
+      description: 'The invalid fields.',
       resolve: ({ fields }) => fields,
     }),
   }),
@@ -75,13 +75,13 @@ builder.objectType(InvalidInput, {
 
 builder.objectType(LimitReached, {
   name: 'LimitReached',
-  description: 'The account has as many as it may, or made them too fast.',
+  description: 'The account has reached the maximum number, or created too many too fast.',
   interfaces: [Failure],
   fields: (t) => ({
     limit: t.exposeInt('limit', { nullable: true, description: 'The number that was reached.' }),
     retryAfterSeconds: t.exposeInt('retryAfterSeconds', {
       nullable: true,
-      description: 'When to try again; null when waiting does not help.',
+      description: 'Seconds until a retry can succeed; null if waiting does not help.',
     }),
   }),
 })

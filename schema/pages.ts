@@ -7,11 +7,11 @@ export const pageArgs = builder.args((t) => ({
   first: t.int({
     required: true,
     defaultValue: PAGE_SIZE_DEFAULT,
-    description: `How many items at most: 1 to ${PAGE_SIZE_MAX}.`,
+    description: `Maximum number of items: 1 to ${PAGE_SIZE_MAX}.`,
     validate: described(PageRequest.shape.first),
   }),
   after: t.string({
-    description: 'An `endCursor` of the same list: the page begins behind that item.',
+    description: 'An `endCursor` of the same list: the page begins after that item.',
     validate: described(PageRequest.shape.after),
   }),
 }))

@@ -7,7 +7,7 @@ const INTEGER = /^-?\d{1,30}$/
 
 builder.scalarType('Usd', {
   description:
-    'An exact amount of money as a decimal string with up to 9 decimals, such as `"1.2345"`. 1 DIEM is worth 1 USD and has the same form.',
+    'An exact amount of money as a decimal string with up to 9 decimals, such as `"1.2345"`. 1 DIEM is worth 1 USD and has the same format.',
   serialize: (amount) => formatUsd(amount),
   parseValue: (value) => toUsd(value),
   // A number in the document is read as it is written, so that no digit is lost.
@@ -23,13 +23,13 @@ builder.scalarType('NanoUsd', {
 })
 
 builder.scalarType('DateTime', {
-  description: 'An instant in ISO 8601, such as `"2026-01-31T12:00:00.000Z"`; always in UTC in answers.',
+  description: 'A time in ISO 8601, such as `"2026-01-31T12:00:00.000Z"`; always in UTC in responses.',
   serialize: (instant) => instant.toISOString(),
   parseValue: (value) => toDate(value),
 })
 
 builder.scalarType('Date', {
-  description: 'A day in ISO 8601, such as `"2026-01-31"`; of UTC where no time zone is named.',
+  description: 'A day in ISO 8601, such as `"2026-01-31"`; in UTC unless a time zone is given.',
   // Which days there are is the domain's rule, whose error names the field.
   parseValue: (value) => toText(value, 'Date', 'a day in ISO 8601, such as "2026-01-31"'),
 })
@@ -40,7 +40,7 @@ builder.scalarType('Decimal', {
 })
 
 builder.scalarType('Count', {
-  description: 'A number of things as a JSON number, which may be larger than `Int` allows; exact up to 2^53.',
+  description: 'A count as a JSON number, which may be larger than `Int` allows; exact up to 2^53.',
   parseValue: (value) => {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
     throw badValue('Count', 'a whole number that is not negative')
@@ -63,7 +63,7 @@ function toDate(value: unknown): Date {
   const [text, day] = typeof value === 'string' ? (DATE_TIME.exec(value) ?? []) : []
   const instant = text === undefined ? undefined : new Date(text)
   if (instant === undefined || Number.isNaN(instant.getTime()) || !isDay(day)) {
-    throw badValue('DateTime', 'an instant in ISO 8601 with its zone, such as "2026-01-31T12:00:00Z"')
+    throw badValue('DateTime', 'a time in ISO 8601 with its zone, such as "2026-01-31T12:00:00Z"')
   }
   return instant
 }

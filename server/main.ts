@@ -19,7 +19,7 @@ try {
   if (config.database.kind === 'embedded') {
     const adminKey = await createFirstAccount(app.services)
     if (adminKey !== undefined)
-      console.log(`admin key: ${adminKey}\n(shown once; it belongs to an account with 25 USD of sandbox credit)`)
+      console.log(`admin key: ${adminKey}\n(shown only once; it belongs to an account with 25 USD of sandbox credit)`)
   }
   stopOnSignals(() => app.close(), app.services.log)
 } catch (error) {

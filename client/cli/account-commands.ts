@@ -45,9 +45,9 @@ export function addAccountCommands(program: Command, context: CommandContext): v
 function addCreate(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('create')
-    .description('make an account with an ADMIN key, which is shown this once')
-    .requiredOption('--name <name>', 'what the account is called')
-    .option('--grant-usd <amount>', 'credit to begin with, in USD', parseAmount)
+    .description('create an account with an ADMIN key, which is shown only once')
+    .requiredOption('--name <name>', 'name of the account')
+    .option('--grant-usd <amount>', 'initial credit in USD', parseAmount)
     .addOption(new Option('--tier <tier>', 'rate limits of the account').choices(TIERS).default('standard'))
     .option('--json', 'print JSON')
     .action(
@@ -78,14 +78,14 @@ interface ListOptions extends JsonOption {
 function addList(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('list')
-    .description('list accounts, newest first: all, or those that match every option')
+    .description('list accounts that match all options, newest first')
     .option('--search <text>', 'part of the name')
-    .addOption(new Option('--kind <kind>', 'who made it').choices(['user', 'wallet']))
+    .addOption(new Option('--kind <kind>', 'kind of the account').choices(['user', 'wallet']))
     .addOption(new Option('--tier <tier>', 'rate limits of the account').choices(TIERS))
-    .option('--suspended', 'only suspended ones')
+    .option('--suspended', 'only suspended accounts')
     .option('--wallet <address>', 'EVM or Solana address')
     .option('--key-ends-with <characters>', 'last 6 characters of one of its keys')
-    .option('--limit <count>', 'most rows to print', parseLimit)
+    .option('--limit <count>', 'maximum number of rows', parseLimit)
     .option('--json', 'print JSON')
     .action(async ({ json, limit, ...filter }: ListOptions) => {
       const client = await connect()
@@ -137,11 +137,11 @@ function addShow(account: Command, { connect, streams }: CommandContext): void {
 function addGrant(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('grant')
-    .description('add credit to an account; a negative amount takes back')
+    .description('add credit to an account; a negative amount takes credit back')
     .argument('<accountId>')
     .argument('<usd>', 'amount in USD', parseSignedAmount)
-    .requiredOption('--reason <text>', 'why, for the ledger')
-    .option('--reference <text>', 'repeats with the same reference change nothing')
+    .requiredOption('--reason <text>', 'reason, for the ledger')
+    .option('--reference <text>', 'a repeat with the same reference changes nothing')
     .option('--json', 'print JSON')
     .action(
       async (
@@ -168,7 +168,7 @@ function addSetTier(account: Command, { connect, streams }: CommandContext): voi
     .description('change the rate limits of an account')
     .argument('<accountId>')
     .addArgument(new Argument('<tier>').choices(TIERS))
-    .option('--reason <text>', 'why, for the audit log')
+    .option('--reason <text>', 'reason, for the audit log')
     .option('--json', 'print JSON')
     .action(async (accountId: string, tier: AccountTier, { reason, json }: ChangeOptions) => {
       const client = await connect()
@@ -181,8 +181,8 @@ function addSetStake(account: Command, { connect, streams }: CommandContext): vo
     .command('set-stake')
     .description('set the daily DIEM allowance of an account')
     .argument('<accountId>')
-    .argument('<diem>', 'DIEM a day', parseAmount)
-    .option('--reason <text>', 'why, for the audit log')
+    .argument('<diem>', 'DIEM per day', parseAmount)
+    .option('--reason <text>', 'reason, for the audit log')
     .option('--json', 'print JSON')
     .action(async (accountId: string, stakeDiem: string, { reason, json }: ChangeOptions) => {
       const client = await connect()

@@ -31,7 +31,7 @@ export function addAccountSupportCommands(account: Command, context: CommandCont
 function addRename(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('rename')
-    .description('change what an account is called')
+    .description('rename an account')
     .argument('<accountId>')
     .argument('<name>')
     .option('--json', 'print JSON')
@@ -44,13 +44,13 @@ function addRename(account: Command, { connect, streams }: CommandContext): void
 function addSuspend(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('suspend')
-    .description('refuse all requests of an account until it is resumed; its balance stays')
+    .description('reject all requests of an account until it is resumed; its balance stays')
     .argument('<accountId>')
-    .requiredOption('--reason <text>', 'why, for the audit log')
-    .option('--yes', 'do it without further ado')
+    .requiredOption('--reason <text>', 'reason, for the audit log')
+    .option('--yes', 'skip the confirmation')
     .option('--json', 'print JSON')
     .action(async (accountId: string, { reason, yes, json }: StateOptions) => {
-      assertConfirmed(yes, `this refuses every request of the account ${accountId}`)
+      assertConfirmed(yes, `this rejects every request of the account ${accountId}`)
       const client = await connect()
       printAccount(await client.accounts.suspend.mutate({ accountId, reason }), { json, streams })
     })
@@ -59,9 +59,9 @@ function addSuspend(account: Command, { connect, streams }: CommandContext): voi
 function addResume(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('resume')
-    .description('let a suspended account work again')
+    .description('resume a suspended account')
     .argument('<accountId>')
-    .requiredOption('--reason <text>', 'why, for the audit log')
+    .requiredOption('--reason <text>', 'reason, for the audit log')
     .option('--json', 'print JSON')
     .action(async (accountId: string, { reason, json }: StateOptions) => {
       const client = await connect()
@@ -72,9 +72,9 @@ function addResume(account: Command, { connect, streams }: CommandContext): void
 function addLedger(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('ledger')
-    .description('list what moved the balance of an account, newest first')
+    .description('list the ledger transfers of an account, newest first')
     .argument('<accountId>')
-    .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
+    .option('--limit <count>', 'maximum number of rows', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async (accountId: string, { limit, json }: HistoryOptions) => {
       const client = await connect()
@@ -101,9 +101,9 @@ function addLedger(account: Command, { connect, streams }: CommandContext): void
 function addRequests(account: Command, { connect, streams }: CommandContext): void {
   account
     .command('requests')
-    .description('list the requests of an account that have ended, newest first')
+    .description('list the finished requests of an account, newest first')
     .argument('<accountId>')
-    .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
+    .option('--limit <count>', 'maximum number of rows', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async (accountId: string, { limit, json }: HistoryOptions) => {
       const client = await connect()

@@ -22,5 +22,5 @@ export function parseLimit(text: string): number {
 /** An instant with its zone, as ISO 8601 writes it. */
 export function parseInstant(text: string): string {
   if (/T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString()
-  throw new InvalidArgumentError('It must be an instant with its zone, such as 2027-01-01T00:00:00Z.')
+  throw new InvalidArgumentError('It must be a time with its zone, such as 2027-01-01T00:00:00Z.')
 }

@@ -26,7 +26,7 @@ interface ListOptions {
 export function addAuditCommands(program: Command, { connect, streams }: CommandContext): void {
   const audit = program
     .command('audit')
-    .description('what operators did, by whom, and how it ended')
+    .description('actions of operators and their outcomes')
     .addHelpText(
       'after',
       examples('audit list --account <accountId>', 'audit list --action catalogue. --from 2027-01-01T00:00:00Z --json'),
@@ -34,15 +34,17 @@ export function addAuditCommands(program: Command, { connect, streams }: Command
   audit
     .command('list')
     .description('list actions of operators, newest first')
-    .option('--actor <name>', 'of one operator')
-    .option('--action <path>', 'one action such as accounts.grant, or the start of several such as accounts.')
-    .option('--account <accountId>', 'on one account')
-    .option('--key <keyId>', 'on one key')
-    .option('--model <modelId>', 'on one model')
-    .addOption(new Option('--outcome <outcome>', 'how it ended; started: it never did').choices(OUTCOMES))
+    .option('--actor <name>', 'only this operator')
+    .option('--action <path>', 'only this action, such as accounts.grant, or this prefix, such as accounts.')
+    .option('--account <accountId>', 'only this account')
+    .option('--key <keyId>', 'only this key')
+    .option('--model <modelId>', 'only this model')
+    .addOption(
+      new Option('--outcome <outcome>', 'outcome; started means that the action never ended').choices(OUTCOMES),
+    )
     .option('--from <instant>', 'at or after', parseInstant)
     .option('--to <instant>', 'before', parseInstant)
-    .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
+    .option('--limit <count>', 'maximum number of rows', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async ({ limit, json, account: accountId, key: keyId, model: modelId, ...filter }: ListOptions) => {
       const client = await connect()

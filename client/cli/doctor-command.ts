@@ -10,8 +10,8 @@ const CHECK_MARKS = { ok: 'ok      ', warning: 'WARNING ', failed: 'FAILED  ' } 
 export function addDoctorCommand(program: Command, { connect, streams }: CommandContext): void {
   program
     .command('doctor')
-    .description('check the database, the clocks, what was left behind, and which chain every blockchain node serves')
-    .option('--public', 'also ask the public nodes of networks that are not configured')
+    .description('check the database, the clocks, abandoned holds and actions, and the chain of every blockchain node')
+    .option('--public', 'also check the public nodes of networks that are not configured')
     .option('--json', 'print JSON')
     .action(async ({ json, public: publicNodes }: { json?: true; public?: true }) => {
       const client = await connect()
@@ -19,7 +19,7 @@ export function addDoctorCommand(program: Command, { connect, streams }: Command
       if (json) printJson(streams, { ok, checks, nodes })
       else {
         for (const { status, id, detail } of checks) streams.stdout(`${CHECK_MARKS[status]}  ${id}  ${detail}\n`)
-        if (nodes.length === 0) streams.stderr('No node is configured; --public asks those that chains publish\n')
+        if (nodes.length === 0) streams.stderr('No node is configured; --public checks the public nodes\n')
         for (const { status, nodeId, detail } of nodes) streams.stdout(`${NODE_MARKS[status]}  ${nodeId}  ${detail}\n`)
       }
       if (!checks.every(({ status }) => status !== 'failed')) throw new CliFailure('A check failed; see FAILED above')

@@ -35,7 +35,7 @@ function endingOfCall(error: TRPCClientError<never>, serverUrl: string): Ending 
   if (code === 'UNAUTHORIZED') {
     return {
       exitCode: EXIT.auth,
-      message: `${serverUrl} refused the operator token: set SLUICE_OPERATOR_TOKEN, or SLUICE_DATA_DIR to the server's data folder`,
+      message: `${serverUrl} rejected the operator token: set SLUICE_OPERATOR_TOKEN, or SLUICE_DATA_DIR to the server's data folder`,
     }
   }
   if (code === 'PAYMENT_REQUIRED') return { exitCode: EXIT.payment, message: error.message }
@@ -43,6 +43,6 @@ function endingOfCall(error: TRPCClientError<never>, serverUrl: string): Ending 
   if (code !== undefined) return { exitCode: EXIT.failure, message: error.message }
   return {
     exitCode: EXIT.failure,
-    message: `No Sluice server answers at ${serverUrl}: start it, or set SLUICE_URL (${error.message})`,
+    message: `No Sluice server responds at ${serverUrl}: start it, or set SLUICE_URL (${error.message})`,
   }
 }

@@ -48,14 +48,18 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
 function addCreate(key: Command, { connect, streams }: CommandContext): void {
   key
     .command('create')
-    .description('make an API key, which is shown this once')
+    .description('create an API key, which is shown only once')
     .argument('<accountId>')
-    .addOption(new Option('--type <type>', 'what the key may call').choices(TYPES).makeOptionMandatory())
-    .requiredOption('--description <text>', 'what the key is for, at most 64 characters')
-    .option('--limit-usd <amount>', 'most USD to spend in a period', parseAmount)
-    .option('--limit-diem <amount>', 'most DIEM to spend in a period', parseAmount)
-    .addOption(new Option('--limit-period <period>', 'when the limits reset').choices(PERIODS).default('EPOCH'))
-    .addOption(new Option('--model-privacy <level>', 'which models it may use').choices(PRIVACY_LEVELS).default('ALL'))
+    .addOption(new Option('--type <type>', 'type of the key').choices(TYPES).makeOptionMandatory())
+    .requiredOption('--description <text>', 'purpose of the key, at most 64 characters')
+    .option('--limit-usd <amount>', 'maximum USD per period', parseAmount)
+    .option('--limit-diem <amount>', 'maximum DIEM per period', parseAmount)
+    .addOption(
+      new Option('--limit-period <period>', 'period after which the limits reset').choices(PERIODS).default('EPOCH'),
+    )
+    .addOption(
+      new Option('--model-privacy <level>', 'models that the key may use').choices(PRIVACY_LEVELS).default('ALL'),
+    )
     .option('--expires-at <date>', 'YYYY-MM-DD or YYYY-MM-DDTHH:MM:SSZ')
     .option('--json', 'print JSON')
     .action(async (accountId: string, options: CreateOptions) => {
@@ -96,14 +100,14 @@ function addList(key: Command, { connect, streams }: CommandContext): void {
 function addRevoke(key: Command, { connect, streams }: CommandContext): void {
   key
     .command('revoke')
-    .description('end an API key for good')
+    .description('revoke an API key permanently')
     .argument('<accountId>')
     .argument('<keyId>')
-    .option('--reason <text>', 'why, for the audit log')
-    .option('--yes', 'do it without further ado')
+    .option('--reason <text>', 'reason, for the audit log')
+    .option('--yes', 'skip the confirmation')
     .option('--json', 'print JSON')
     .action(async (accountId: string, keyId: string, { reason, json, yes }: RevokeOptions) => {
-      assertConfirmed(yes, `this ends the key ${keyId} for good`)
+      assertConfirmed(yes, `this revokes the key ${keyId} permanently`)
       const client = await connect()
       await client.keys.revoke.mutate({ accountId, keyId, reason })
       if (json) printJson(streams, { accountId, keyId, revoked: true })

@@ -26,7 +26,7 @@ interface ChangeOptions {
 export function addLimitCommands(program: Command, context: CommandContext): void {
   const limits = program
     .command('limits')
-    .description('limits of single accounts and keys, and refused requests')
+    .description('limits of accounts and keys, and rejected requests')
     .addHelpText(
       'after',
       examples(
@@ -46,7 +46,7 @@ export function addLimitCommands(program: Command, context: CommandContext): voi
 function addShow(limits: Command, { connect, streams }: CommandContext): void {
   limits
     .command('show')
-    .description('show the limits of an account, and what was set for it and its keys')
+    .description('show the limits of an account, and the overrides of it and its keys')
     .argument('<accountId>')
     .option('--json', 'print JSON')
     .action(async (accountId: string, { json }: { json?: true }) => {
@@ -58,10 +58,12 @@ function addShow(limits: Command, { connect, streams }: CommandContext): void {
 function addSet(limits: Command, { connect, streams }: CommandContext): void {
   limits
     .command('set')
-    .description('set limits of an account in place of its tier, or of a key beside its account; replaces what was set')
+    .description(
+      "override the limits of an account's tier, or add limits to a key; replaces all overrides that were set before",
+    )
     .argument('<accountId>')
     .argument('<name=number...>', 'limits to set', collectAssignment)
-    .option('--key <keyId>', 'one key of the account')
+    .option('--key <keyId>', 'only this key of the account')
     .requiredOption('--reason <text>', 'why')
     .option('--json', 'print JSON')
     .addHelpText('after', LIMIT_NAMES)
@@ -77,9 +79,9 @@ function addSet(limits: Command, { connect, streams }: CommandContext): void {
 function addClear(limits: Command, { connect, streams }: CommandContext): void {
   limits
     .command('clear')
-    .description("go back to the limits of the account's tier, or of a key to those of its account")
+    .description('remove the overrides of an account, or the limits of a key')
     .argument('<accountId>')
-    .option('--key <keyId>', 'one key of the account')
+    .option('--key <keyId>', 'only this key of the account')
     .requiredOption('--reason <text>', 'why')
     .option('--json', 'print JSON')
     .action(async (accountId: string, { key, reason, json }: ChangeOptions) => {
@@ -93,8 +95,8 @@ function addRefusals(limits: Command, { connect, streams }: CommandContext): voi
   limits
     .command('refusals')
     .description('list requests that exceeded a limit, newest first')
-    .argument('[accountId]', 'of this account alone')
-    .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
+    .argument('[accountId]', 'only this account')
+    .option('--limit <count>', 'maximum number of rows', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async (accountId: string | undefined, { limit, json }: { limit: number; json?: true }) => {
       const client = await connect()

@@ -47,29 +47,29 @@ function changeCommand(model: Command, name: string, description: string): Comma
     .command(name)
     .description(description)
     .argument('<modelId>')
-    .requiredOption('--reason <text>', 'why, for the history')
+    .requiredOption('--reason <text>', 'reason, for the history')
     .option(
       '--effective-at <instant>',
-      'when it takes effect, such as 2027-01-01T00:00:00Z; else at once',
+      'time at which the change takes effect, such as 2027-01-01T00:00:00Z; default: at once',
       parseInstant,
     )
     .option('--json', 'print JSON')
 }
 
 function addSetPrice(model: Command, { connect, streams }: CommandContext): void {
-  changeCommand(model, 'set-price', 'change prices of a model; a price that is not named is kept')
-    .option('--input <usd>', 'for a million prompt tokens', parseAmount)
-    .option('--output <usd>', 'for a million completion tokens', parseAmount)
-    .option('--cache-input <usd>', 'for a million prompt tokens read from the cache', parseAmount)
-    .option('--cache-write <usd>', 'for a million prompt tokens written to the cache', parseAmount)
-    .option('--generation <usd>', 'for one generated image', parseAmount)
-    .option('--free', 'allow that output costs nothing; alone, it removes all prices')
-    .option('--from-config', 'back to the prices of the configuration file')
+  changeCommand(model, 'set-price', 'change prices of a model; a price you omit is kept')
+    .option('--input <usd>', 'USD per million prompt tokens', parseAmount)
+    .option('--output <usd>', 'USD per million completion tokens', parseAmount)
+    .option('--cache-input <usd>', 'USD per million prompt tokens read from the cache', parseAmount)
+    .option('--cache-write <usd>', 'USD per million prompt tokens written to the cache', parseAmount)
+    .option('--generation <usd>', 'USD per generated image', parseAmount)
+    .option('--free', 'allow free output; alone, it removes all prices')
+    .option('--from-config', 'return to the prices of the configuration file')
     .action(async (modelId: string, { reason, effectiveAt, json, fromConfig, free, ...prices }: PriceOptions) => {
       const given = toPricing(prices)
       const isNamed = Object.keys(given).length > 0
       if (isNamed === (fromConfig === true) && free !== true) {
-        throw new CliFailure('Name prices, such as --input 0.2 --output 0.8, or --from-config, or --free', EXIT.usage)
+        throw new CliFailure('Give prices, such as --input 0.2 --output 0.8, or --from-config, or --free', EXIT.usage)
       }
       const client = await connect()
       const { pricing: before } = await client.catalogue.get.query({ modelId })
@@ -92,19 +92,19 @@ function addAvailability(model: Command, { connect, streams }: CommandContext): 
     const change = await client.catalogue.setAvailability.mutate({ modelId, reason, effectiveAt, offline })
     printChange(change, { json, streams })
   }
-  changeCommand(model, 'disable', 'refuse requests for a model')
-    .option('--yes', 'do it without further ado')
+  changeCommand(model, 'disable', 'take a model offline')
+    .option('--yes', 'skip the confirmation')
     .action(async (modelId: string, options: ChangeOptions) => {
-      assertConfirmed(options.yes, `this refuses every request for the model ${modelId}`)
+      assertConfirmed(options.yes, `this rejects every request for the model ${modelId}`)
       await set(modelId, true, options)
     })
-  changeCommand(model, 'enable', 'serve a model').action((modelId: string, options: ChangeOptions) =>
+  changeCommand(model, 'enable', 'put a model back online').action((modelId: string, options: ChangeOptions) =>
     set(modelId, false, options),
   )
 }
 
 function addSetTier(model: Command, { connect, streams }: CommandContext): void {
-  changeCommand(model, 'set-tier', 'change which rate limits requests for a model have')
+  changeCommand(model, 'set-tier', 'change the rate-limit tier of a model')
     .addArgument(new Argument('<tier>').choices(TIERS))
     .action(async (modelId: string, tier: ModelTier, { reason, effectiveAt, json }: ChangeOptions) => {
       const client = await connect()
@@ -113,11 +113,11 @@ function addSetTier(model: Command, { connect, streams }: CommandContext): void 
 }
 
 function addDeprecate(model: Command, { connect, streams }: CommandContext): void {
-  changeCommand(model, 'deprecate', 'announce that a model is served no more from a date on')
-    .argument('<date>', 'such as 2027-06-30T00:00:00Z', parseInstant)
+  changeCommand(model, 'deprecate', 'announce that a model will be removed')
+    .argument('<date>', 'date of the deprecation, such as 2027-06-30T00:00:00Z', parseInstant)
     .option('--replacement <modelId>', 'the model to use instead')
-    .option('--auto-remap', 'serve the replacement under the old name from that date on')
-    .option('--message <text>', 'what callers are told')
+    .option('--auto-remap', 'serve the replacement under the old name from that date')
+    .option('--message <text>', 'message for callers')
     .action(async (modelId: string, date: string, options: DeprecationOptions) => {
       const { reason, effectiveAt, json, replacement, autoRemap, message } = options
       const deprecation = {

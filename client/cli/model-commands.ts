@@ -17,7 +17,7 @@ type ModelRecord = Awaited<ReturnType<OperatorClient['catalogue']['get']['query'
 export function addModelCommands(program: Command, context: CommandContext): void {
   const model = program
     .command('model')
-    .description('models that are sold: prices, availability, tier and deprecation, with their history')
+    .description('models: prices, availability, tier and deprecation, with their history')
     .addHelpText(
       'after',
       examples(
@@ -38,7 +38,7 @@ export function addModelCommands(program: Command, context: CommandContext): voi
 function addList(model: Command, { connect, streams }: CommandContext): void {
   model
     .command('list')
-    .description('list the models as they are in force now')
+    .description('list the models with their current settings')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }) => {
       const client = await connect()
@@ -63,7 +63,7 @@ function addList(model: Command, { connect, streams }: CommandContext): void {
 function addShow(model: Command, { connect, streams }: CommandContext): void {
   model
     .command('show')
-    .description('show one model and where each of its settings comes from')
+    .description('show one model and the source of each setting')
     .argument('<modelId>')
     .option('--json', 'print JSON')
     .action(async (modelId: string, { json }: { json?: true }) => {
@@ -89,9 +89,9 @@ function addShow(model: Command, { connect, streams }: CommandContext): void {
 function addHistory(model: Command, { connect, streams }: CommandContext): void {
   model
     .command('history')
-    .description('list past, present and future changes, those made last first')
-    .argument('[modelId]', 'all models when left out')
-    .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
+    .description('list past, present and future changes, newest first')
+    .argument('[modelId]', 'default: all models')
+    .option('--limit <count>', 'maximum number of rows', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async (modelId: string | undefined, { limit, json }: { limit: number; json?: true }) => {
       const client = await connect()
@@ -119,13 +119,13 @@ function addHistory(model: Command, { connect, streams }: CommandContext): void 
 function addWithdraw(model: Command, { connect, streams }: CommandContext): void {
   model
     .command('withdraw')
-    .description('take back a change that has not taken effect yet')
+    .description('withdraw a change that has not taken effect yet')
     .argument('<changeId>')
-    .requiredOption('--reason <text>', 'why, for the history')
-    .option('--yes', 'do it without further ado')
+    .requiredOption('--reason <text>', 'reason, for the history')
+    .option('--yes', 'skip the confirmation')
     .option('--json', 'print JSON')
     .action(async (changeId: string, { reason, yes, json }: { reason: string; yes?: true; json?: true }) => {
-      assertConfirmed(yes, `this takes back the change ${changeId}`)
+      assertConfirmed(yes, `this withdraws the change ${changeId}`)
       const client = await connect()
       printChange(await client.catalogue.withdraw.mutate({ changeId, reason }), { json, streams })
     })

@@ -27,7 +27,7 @@ export function addPaymentCommands(program: Command, context: CommandContext): v
   const x402 = program
     .command('x402')
     .alias('payments')
-    .description('payments by wallet in USDC')
+    .description('wallet payments in USDC')
     .addHelpText('after', examples('x402 status', 'x402 payments --state unresolved', 'x402 reconcile --json'))
   addStatus(x402, context)
   addReconcile(x402, context)
@@ -38,7 +38,7 @@ export function addPaymentCommands(program: Command, context: CommandContext): v
 function addStatus(x402: Command, { connect, streams }: CommandContext): void {
   x402
     .command('status')
-    .description('show whether payments work on each chain, and how many there are of each state')
+    .description('show the health of payments on each chain, and the number of payments in each state')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }) => {
       const client = await connect()
@@ -69,7 +69,7 @@ function addStatus(x402: Command, { connect, streams }: CommandContext): void {
 function addReconcile(x402: Command, { connect, streams }: CommandContext): void {
   x402
     .command('reconcile')
-    .description('look now at every payment that is not ended, and finish what can be finished')
+    .description('check all unfinished payments now')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }) => {
       const client = await connect()
@@ -86,10 +86,10 @@ function addList(x402: Command, { connect, streams }: CommandContext): void {
     .addOption(
       new Option(
         '--state <state>',
-        'of one state; unresolved: whose end is unknown; disappeared: credited, and lost by the chain',
+        'only this state; unresolved: outcome unknown; disappeared: credited, but the transfer disappeared from the chain',
       ).choices(STATES),
     )
-    .option('--limit <count>', 'most rows to print', parseLimit, ROWS_DEFAULT)
+    .option('--limit <count>', 'maximum number of rows', parseLimit, ROWS_DEFAULT)
     .option('--json', 'print JSON')
     .action(async ({ state, limit, json }: { state?: StateFilter; limit: number; json?: true }) => {
       const client = await connect()
@@ -118,8 +118,8 @@ function addCorrect(x402: Command, { connect, streams }: CommandContext): void {
   x402
     .command('correct')
     .argument('<paymentId>')
-    .description('take back the credit of a payment whose transfer disappeared from the chain, as far as it is free')
-    .requiredOption('--reason <text>', 'why, for the ledger and the audit log')
+    .description('take back the free part of the credit of a payment whose transfer disappeared from the chain')
+    .requiredOption('--reason <text>', 'reason, for the ledger and the audit log')
     .option('--json', 'print JSON')
     .action(async (paymentId: string, { reason, json }: { reason: string; json?: true }) => {
       const client = await connect()

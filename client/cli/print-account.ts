@@ -20,7 +20,7 @@ export function printAccount(
     tier: account.tier,
     balance: `${account.balances.usd} USD, ${account.balances.diem} DIEM`,
     held: `${account.held.usd} USD, ${account.held.diem} DIEM`,
-    stake: `${account.stakeDiem} DIEM a day`,
+    stake: `${account.stakeDiem} DIEM per day`,
     created: account.createdAt,
     state:
       account.suspension === null

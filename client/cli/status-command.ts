@@ -11,14 +11,14 @@ type Upstream = Health['providers'][number] | Health['nodes'][number]
 export function addStatusCommand(program: Command, { connect, streams }: CommandContext): void {
   program
     .command('status')
-    .description('show how the server, its database, its model providers and its blockchain nodes do')
+    .description('show the health of the server, database, providers and nodes')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: true }) => {
       const client = await connect()
       const health = await client.platform.health.query()
       if (json) printJson(streams, health)
       else printHealth(health, streams)
-      if (!health.ok) throw new CliFailure('A part that requests need is away; see above')
+      if (!health.ok) throw new CliFailure('A required part is unavailable; see above')
     })
 }
 
@@ -26,9 +26,9 @@ function printHealth(health: Health, streams: CommandContext['streams']): void {
   const { database, sharedStore, processes, providers, nodes } = health
   printFields(streams, {
     version: health.version,
-    database: database.ok ? `ok, PostgreSQL ${database.version}, ${database.latencyMs} ms` : 'AWAY',
+    database: database.ok ? `ok, PostgreSQL ${database.version}, ${database.latencyMs} ms` : 'UNAVAILABLE',
     'shared store':
-      sharedStore === null ? 'none configured' : sharedStore.ok ? 'ok' : 'AWAY, each process limits alone',
+      sharedStore === null ? 'none configured' : sharedStore.ok ? 'ok' : 'UNAVAILABLE, each process limits on its own',
     processes: String(processes.length),
   })
   // A network without traffic has nothing to say, and there are many.

@@ -13,8 +13,8 @@ const PROGRESS_EVERY_MS = 10_000
 export function addVerifyCommand(program: Command, { connect, streams }: CommandContext): void {
   program
     .command('verify')
-    .description('prove that the ledger, the balances and the usage add up')
-    .option('--resume <cursor>', 'continue an interrupted run where its last line says')
+    .description('check that the ledger, the balances and the usage add up')
+    .option('--resume <cursor>', 'continue an interrupted run from this cursor')
     .option('--json', 'print JSON')
     .action(async ({ json, resume }: { json?: true; resume?: string }) => {
       const { ok, checks } = await verify(await connect(), resume ?? null, streams.stderr)

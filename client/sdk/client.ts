@@ -33,7 +33,7 @@ export type BalanceChange = BalanceChangedData['balanceChanged']
 export type RecordedUsage = UsageRecordedData['usageRecorded']
 export type ExceededLimit = RateLimitExceededData['rateLimitExceeded']
 
-/** Everything that an account can do with the service, over REST and GraphQL. */
+/** The client of one account, over REST and GraphQL. */
 export class SluiceClient {
   readonly chat: Chat
   readonly embeddings: Embeddings
@@ -76,7 +76,7 @@ export class SluiceClient {
   }
 
   /**
-   * The price of a request before it is sent: what it is expected to cost, and what the balance must cover.
+   * The price of a request before it is sent: its expected cost, and the amount that the balance must cover.
    *
    * @example
    * const { price, hold } = await sluice.quote({ chat: { model: 'default', promptTokens: 1_000, maxTokens: 500 } })
@@ -87,7 +87,7 @@ export class SluiceClient {
   }
 
   /**
-   * Runs any GraphQL query or mutation. A typed document brings the types of its variables and its data along.
+   * Runs any GraphQL query or mutation. A typed document sets the types of its variables and data.
    *
    * @example
    * const { rpcNetworks } = await sluice.graphql<{ rpcNetworks: { slug: string }[] }>('{ rpcNetworks { slug } }')
@@ -100,8 +100,8 @@ export class SluiceClient {
   }
 
   /**
-   * Runs any GraphQL subscription, over one socket for all of them. After a lost connection it starts again from scratch.
-   * Leaving the loop ends it.
+   * Runs any GraphQL subscription. All subscriptions share one socket. After a lost connection the subscription
+   * restarts from the beginning. Leaving the loop ends it.
    */
   subscribe<Data = unknown, Variables = Record<string, unknown>>(
     document: string | TypedDocument<Data, Variables>,
@@ -117,8 +117,8 @@ export class SluiceClient {
   }
 
   /**
-   * The balances at once, and again within 250 ms of every change. Also after a lost connection, and for a slow reader, the
-   * next event is the newest state.
+   * The balances at once, and again within 250 ms of every change. After a lost connection, and for a slow reader, the
+   * next event has the newest state.
    *
    * @example
    * for await (const { balances } of sluice.balanceChanges({ signal })) show(balances)
@@ -134,9 +134,9 @@ export class SluiceClient {
   }
 
   /**
-   * Every request of the account once, in the order in which they end, within 250 ms of the charge. The first event has no
-   * request and says where the stream begins. A lost connection leaves no gap; nor does a new process that passes the last
-   * `cursor` as `after`. Needs an ADMIN key.
+   * Every request of the account only once, in the order in which they end, within 250 ms of the charge. The first
+   * event has no requests; its cursor marks the beginning of the stream. A lost connection leaves no gap. A new process
+   * continues without a gap if it passes the last `cursor` as `after`. Requires an ADMIN key.
    *
    * @example
    * for await (const { requests, cursor } of sluice.usageRecorded({ after: saved })) {
@@ -156,7 +156,9 @@ export class SluiceClient {
     return this.#live.subscribe(plan, signal)
   }
 
-  /** Requests that exceed a limit, as they are refused; `rateLimits.log` has those that were missed. Needs an ADMIN key. */
+  /**
+   * Requests that exceed a limit, when they are rejected; `rateLimits.log` has the missed ones. Requires an ADMIN key.
+   */
   rateLimitExceeded(options?: SubscriptionOptions): AsyncIterableIterator<ExceededLimit> {
     const plan = {
       query: RATE_LIMIT_EXCEEDED.toString(),

@@ -1,13 +1,13 @@
 import type { ResponseInfo } from './http/response-info.ts'
 
-/** Base of everything that this package throws. */
+/** Base class of all errors of this package. */
 export class SluiceError extends Error {
   override readonly name: string = 'SluiceError'
 }
 
 /**
- * Codes that the service gives; others pass as they come, since a newer service may know more.
- * Those in the second half are the names that GraphQL and streams use.
+ * Codes of the service. Unknown codes are passed on, since a newer service may have more. The second half are the codes
+ * of GraphQL and streams.
  */
 export type ErrorCode =
   | 'INVALID_REQUEST'
@@ -51,14 +51,14 @@ export type ErrorCode =
   | 'model_overloaded'
   | (string & {})
 
-/** What is wrong with one field of a request. */
+/** The errors of one field of a request. */
 export interface FieldProblem {
-  /** Names from the body's root, joined by dots; empty: the body as a whole. */
+  /** Path from the root of the body, joined by dots; empty for the whole body. */
   path: string
   messages: readonly string[]
 }
 
-/** The validation tree of the service: `_errors` at each level, one nested object for each field at fault. */
+/** The validation tree of the service: `_errors` at each level, and one nested object for each invalid field. */
 export interface ValidationTree {
   _errors: string[]
   [field: string]: ValidationTree | string[]
@@ -71,13 +71,13 @@ export interface ApiErrorFacts {
   retryAfterSeconds: number | null
   fields: readonly FieldProblem[]
   details: ValidationTree | null
-  /** The answer's body as it came, parsed where it was JSON. */
+  /** The response body, parsed if it is JSON. */
   body: unknown
   response: ResponseInfo | null
 }
 
 /**
- * The service refused or failed. Its subclasses say what kind of failure it is; `code` says which.
+ * The service rejected the request or failed. The subclass is the kind of failure; `code` is the exact one.
  *
  * @example
  * try {
@@ -90,17 +90,17 @@ export interface ApiErrorFacts {
  */
 export class ApiError extends SluiceError {
   override readonly name: string = 'ApiError'
-  /** HTTP status. Failures inside a stream, a GraphQL answer or a socket carry the status of their kind. */
+  /** HTTP status. Failures inside a stream, a GraphQL response or a socket have the status of their kind. */
   readonly status: number
   readonly code: ErrorCode
-  /** Seconds to wait before another try; null where the service names none. */
+  /** Seconds to wait before a retry; null if the service gives none. */
   readonly retryAfterSeconds: number | null
-  /** Each field at fault with its messages; empty unless the input was refused. */
+  /** Each invalid field with its messages; empty unless the input was rejected. */
   readonly fields: readonly FieldProblem[]
-  /** The same as a tree, where the service sent one. */
+  /** The same as a tree, if the service sent one. */
   readonly details: ValidationTree | null
   readonly body: unknown
-  /** Request id, limits and balances of the answer; null where the failure came over a socket. */
+  /** Request id, limits and balances of the response; null if the failure came over a socket. */
   readonly response: ResponseInfo | null
 
   constructor(facts: ApiErrorFacts) {
@@ -114,63 +114,63 @@ export class ApiError extends SluiceError {
     this.response = facts.response
   }
 
-  /** Names the request to the operator of the service. */
+  /** Id of the request, for questions to the operator of the service. */
   get requestId(): string | null {
     return this.response?.requestId ?? null
   }
 }
 
-/** 400, 405, 413, 415, 422: the request breaks a rule; `fields` names where. */
+/** 400, 405, 413, 415, 422: the request is invalid; `fields` lists the invalid fields. */
 export class ValidationError extends ApiError {
   override readonly name = 'ValidationError'
 }
 
-/** 401: no credential, or a wrong or ended one. */
+/** 401: the credential is missing, wrong, revoked or expired. */
 export class AuthenticationError extends ApiError {
   override readonly name = 'AuthenticationError'
 }
 
-/** 402: the balance, or what the key may spend, does not cover the request. Nothing was charged. */
+/** 402: the balance or the key's limit does not cover the request. Nothing was charged. */
 export class InsufficientBalanceError extends ApiError {
   override readonly name = 'InsufficientBalanceError'
 }
 
-/** 403, or 401 with `ADMIN_KEY_REQUIRED`: the credential is known and not allowed to do this. */
+/** 403, or 401 with `ADMIN_KEY_REQUIRED`: the credential is valid but not allowed to do this. */
 export class PermissionError extends ApiError {
   override readonly name = 'PermissionError'
 }
 
-/** 404 and 410: no such model, object or path. */
+/** 404 and 410: the model, object or path does not exist. */
 export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError'
 }
 
-/** 409: it collides with something that is there or under way. */
+/** 409: the request conflicts with an existing object or a running request. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError'
 }
 
-/** 429: a rate limit, or an overloaded model. `retryAfterSeconds` says when to try again. */
+/** 429: a rate limit, or an overloaded model. Retry after `retryAfterSeconds`. */
 export class RateLimitError extends ApiError {
   override readonly name = 'RateLimitError'
 }
 
-/** 5xx: the service or what stands behind it failed. Nothing was charged. */
+/** 5xx: the service or its upstream failed. Nothing was charged. */
 export class ServerError extends ApiError {
   override readonly name = 'ServerError'
 }
 
-/** No complete answer: the service was not reached, or the connection broke. `cause` says why. */
+/** No complete response: the service could not be reached, or the connection broke. `cause` is the reason. */
 export class ConnectionError extends SluiceError {
   override readonly name: string = 'ConnectionError'
 }
 
-/** No answer within `timeoutSeconds`, or none before `deadlineSeconds` had passed. */
+/** No response within `timeoutSeconds` or `deadlineSeconds`. */
 export class TimeoutError extends ConnectionError {
   override readonly name = 'TimeoutError'
 }
 
-/** The caller's own AbortSignal ended the call; `cause` is the signal's reason. */
+/** The caller's AbortSignal aborted the call; `cause` is the signal's reason. */
 export class AbortedError extends SluiceError {
   override readonly name = 'AbortedError'
 }

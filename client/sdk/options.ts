@@ -1,46 +1,46 @@
 import type { WebSocketClass } from './live/web-socket.ts'
 import type { Wallet } from './wallet/wallet.ts'
 
-/** What a single call may set differently from its client. */
+/** Options of a single call, which override those of the client. */
 export interface RequestOptions {
-  /** Ends the call wherever it is: before, in flight, while waiting for a retry, in the middle of a stream. */
+  /** Aborts the call at any point: before it, in flight, while waiting for a retry, during a stream. */
   signal?: AbortSignal | undefined
-  /** How long one try may take, and each wait for more of a stream; 600. */
+  /** Limit of one attempt, and of each wait for more data of a stream; default 600. */
   timeoutSeconds?: number | undefined
-  /** How long the call may take with all its retries, and a stream to its end; no limit. */
+  /** Limit of the call with all its retries, and of a stream to its end; default none. */
   deadlineSeconds?: number | undefined
-  /** How often a failed try is repeated; 2. */
+  /** Maximum number of retries; default 2. */
   maxRetries?: number | undefined
   headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Options of calls that the service executes once per key, however often they arrive. */
+/** Options of calls that the service executes only once per key, however often they are sent. */
 export interface IdempotentRequestOptions extends RequestOptions {
   /**
-   * 1 to 255 characters of `A-Za-z0-9_-`, so that a repeat by another process is the same call. Absent: a random one for each
-   * call, which its retries share. Null: none, and then only refused tries are repeated.
+   * 1 to 255 characters of `A-Za-z0-9_-`. Set it to let another process repeat the call. If absent, each call has a
+   * random key that its retries share. If null, no key is sent, and only rejected attempts are retried.
    */
   idempotencyKey?: string | null | undefined
 }
 
 export interface ClientOptions extends Omit<RequestOptions, 'signal'> {
-  /** Where the service is, such as `https://api.example.com`; a trailing `/api/v1` makes no difference. */
+  /** Base URL of the service, such as `https://api.example.com`; a trailing `/api/v1` is optional. */
   baseUrl: string
   /**
-   * An API key, or a function that gives one for each try. Keys are secrets: in a web page use one that its own user typed
-   * in, never one of yours.
+   * An API key, or a function that returns one for each attempt. Keys are secrets: in a web page, use only a key that
+   * its user entered.
    */
   apiKey?: string | (() => string | Promise<string>) | undefined
-  /** Signs each request in place of a key. */
+  /** Signs each request instead of sending a key. */
   wallet?: Wallet | undefined
-  /** The address that the service knows itself by, where it is another than `baseUrl`: wallets sign for its origin. */
+  /** The service's own public URL, if it differs from `baseUrl`: wallets sign for its origin. */
   publicUrl?: string | undefined
-  /** The wire name of the service, which its headers carry; `service`. */
+  /** The `service.name` of the service, which its headers contain; default `service`. */
   serviceName?: string | undefined
-  /** In place of the platform's `fetch`. */
+  /** Replaces the platform's `fetch`. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
-  /** In place of the platform's `WebSocket`. */
+  /** Replaces the platform's `WebSocket`. */
   webSocket?: WebSocketClass | undefined
-  /** Waits between tries, in place of a timer; rejects when the signal aborts. */
+  /** Waits between attempts, instead of a timer; rejects when the signal aborts. */
   wait?: ((milliseconds: number, signal: AbortSignal | undefined) => Promise<void>) | undefined
 }

@@ -23,7 +23,7 @@ export const createApiKeyRoute = defineRoute({
   limits: MANAGEMENT_LIMITS,
   idempotent: true,
   body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX, schema: CreateApiKeyBody },
-  summary: 'Create an API key; the answer shows its secret, once',
+  summary: 'Create an API key; its secret is shown once',
   output: { json: z.object({ data: CreatedKey, success: z.literal(true) }) },
   errors: ['invalid_request', 'rate_limited', 'conflict'],
   handler: async (exchange) => {

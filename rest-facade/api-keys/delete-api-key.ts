@@ -11,7 +11,7 @@ export const deleteApiKeyRoute = defineRoute({
   limits: MANAGEMENT_LIMITS,
   parameters: { query: DeleteApiKeyInput.partial() },
   body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX, schema: DeleteApiKeyInput },
-  summary: 'Revoke an API key, named by the query parameter id or by a JSON body',
+  summary: 'Revoke an API key, given in the query parameter id or in a JSON body',
   output: { json: z.object({ success: z.literal(true) }) },
   errors: ['invalid_request'],
   handler: async (exchange) => {

@@ -6,7 +6,7 @@ export const generateWeb3TokenRoute = defineRoute({
   path: '/api_keys/generate_web3_key',
   access: 'public',
   limits: null,
-  summary: 'A token that a wallet with stake signs to get an API key',
+  summary: 'Get a token that a wallet with stake signs to create an API key',
   output: { json: z.object({ success: z.literal(true), data: z.object({ token: z.string() }) }) },
   errors: ['rate_limited'],
   handler: async (exchange) => {

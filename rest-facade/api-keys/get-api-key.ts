@@ -7,7 +7,7 @@ export const getApiKeyRoute = defineRoute({
   path: '/api_keys/:id',
   access: 'admin',
   limits: MANAGEMENT_LIMITS,
-  summary: 'Get one active API key with what it spent',
+  summary: 'Get one active API key with its spending',
   parameters: { path: z.object({ id: z.string() }) },
   output: { json: z.object({ data: ListedKey }) },
   errors: ['invalid_request'],

@@ -24,7 +24,7 @@ export const getRateLimitsRoute = defineRoute({
   path: '/api_keys/rate_limits',
   access: 'any_key',
   limits: MANAGEMENT_LIMITS,
-  summary: 'Get the limits, the balances and the expiry that bound this API key now',
+  summary: 'Get the current limits, balances and expiry of this API key',
   output: { json: z.object({ data: RateLimits }) },
   errors: [],
   handler: async (exchange) => {

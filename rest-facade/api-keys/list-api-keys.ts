@@ -7,7 +7,7 @@ export const listApiKeysRoute = defineRoute({
   path: '/api_keys',
   access: 'admin',
   limits: MANAGEMENT_LIMITS,
-  summary: 'List the active API keys of the account, newest first, with what they spent',
+  summary: 'List the active API keys of the account with their spending, newest first',
   output: { json: z.object({ data: z.array(ListedKey), object: z.literal('list') }) },
   errors: [],
   handler: async (exchange) => {

@@ -16,7 +16,7 @@ export const getBillingBalanceRoute = defineRoute({
   path: '/billing/balance',
   access: 'admin',
   limits: MANAGEMENT_LIMITS,
-  summary: 'What the account has, and what the next request is paid in',
+  summary: 'Get the balances of the account and the currency of its next request',
   output: { json: BillingBalanceBody },
   errors: [],
   async handler(exchange) {

@@ -9,7 +9,7 @@ export const getUsageAnalyticsRoute = defineRoute({
   access: 'admin',
   limits: MANAGEMENT_LIMITS,
   compressed: true,
-  summary: 'Usage of at most 90 days by date, model and key; at most 10 minutes old',
+  summary: 'Get the usage of at most 90 days by date, model and key; at most 10 minutes old',
   parameters: { query: UsageAnalyticsQuery },
   output: { json: UsageAnalyticsBody },
   errors: ['invalid_request'],

@@ -11,7 +11,7 @@ export const getUsageRoute = defineRoute({
   path: '/billing/usage',
   access: 'public',
   limits: null,
-  summary: 'Retired: GET /billing/usage-history took its place',
+  summary: 'Retired: use GET /billing/usage-history',
   output: {},
   errors: ['gone'],
   handler: async (exchange) => {

@@ -11,7 +11,7 @@ export const listUsageHistoryRoute = defineRoute({
   access: 'admin',
   limits: MANAGEMENT_LIMITS,
   compressed: true,
-  summary: 'Every charged line of every request, oldest first, as JSON or as CSV',
+  summary: 'List every charged line of every request, oldest first, as JSON or CSV',
   parameters: { query: UsageHistoryQuery },
   output: { json: UsageHistoryPage, content: [CSV] },
   errors: ['invalid_request'],

@@ -48,7 +48,7 @@ export function toHistoryEntry(entry: UsageHistoryEntry): z.output<typeof Histor
       sku: 'usage',
       units: 1,
       pricePerUnitUsd: toUsdNumber(-amountNanoUsd),
-      notes: 'Details are no longer kept',
+      notes: 'Details have been deleted',
       inferenceDetails: toDetails(requestId, null),
     }
   }

@@ -20,7 +20,7 @@ export const createChatCompletionRoute = defineRoute({
   limits: { counted: 'by_service', plan: toTextRatePlan },
   idempotent: true,
   body: { kind: 'json', limitBytes: JSON_BODY_BYTES_MAX, schema: ChatRequest },
-  summary: 'Answer a conversation, in one piece or as a stream of events',
+  summary: 'Create a chat completion, as JSON or as a stream of events',
   output: { json: ChatCompletionBody, stream: [EVENT_STREAM] },
   errors: ['invalid_request', 'model_not_found', 'model_privacy', 'context_length_exceeded', ...PROVIDER_ERRORS],
   async handler(exchange) {
@@ -46,6 +46,6 @@ function toTextRatePlan({ services, body }: Exchange, caller: Caller): RatePlan 
 function streamUnderKey(): DomainError {
   return invalidField(
     'stream',
-    'a stream cannot be repeated, so it takes no Idempotency-Key; send "stream": false or leave the header out',
+    'a stream cannot be repeated and does not support Idempotency-Key; send "stream": false or omit the header',
   )
 }

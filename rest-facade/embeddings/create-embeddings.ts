@@ -34,7 +34,7 @@ export const createEmbeddingsRoute = defineRoute({
   },
   idempotent: true,
   body: { kind: 'json', limitBytes: JSON_BODY_BYTES_MAX, schema: EmbeddingRequest },
-  summary: 'Turn texts into vectors',
+  summary: 'Create embeddings of texts',
   output: { json: EmbeddingsBody },
   errors: ['invalid_request', 'model_not_found', 'model_privacy', 'context_length_exceeded', ...PROVIDER_ERRORS],
   async handler(exchange) {

@@ -7,7 +7,7 @@ export const listCompatibilityMappingRoute = defineRoute({
   path: '/models/compatibility_mapping',
   access: 'optional',
   limits: SHOWN_LIMITS,
-  summary: "List other services' model names, and the models they stand for here",
+  summary: 'List model names of other services and the models that they map to',
   parameters: { query: ModelTypeQuery },
   output: { json: ModelNames },
   errors: ['invalid_request'],

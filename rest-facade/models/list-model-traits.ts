@@ -7,7 +7,7 @@ export const listModelTraitsRoute = defineRoute({
   path: '/models/traits',
   access: 'optional',
   limits: SHOWN_LIMITS,
-  summary: 'List the traits that stand for a model id, and the models they stand for',
+  summary: 'List the traits that can be used as model names, and their models',
   parameters: { query: ModelTypeQuery },
   output: { json: ModelNames },
   errors: ['invalid_request'],

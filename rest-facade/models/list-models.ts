@@ -15,7 +15,7 @@ export const listModelsRoute = defineRoute({
   path: '/models',
   access: 'optional',
   limits: SHOWN_LIMITS,
-  summary: 'List the models, text models unless a type is given',
+  summary: 'List the models; text models unless a type is given',
   parameters: { query: ListModelsQuery },
   output: { json: ModelList },
   errors: ['invalid_request'],

@@ -28,7 +28,7 @@ export const proxyRpcRoute = defineRoute({
   idempotent: true,
   compressed: true,
   body: { kind: 'raw', limitBytes: RPC_BODY_BYTES_MAX },
-  summary: 'Call a blockchain node by JSON-RPC 2.0, single or batch',
+  summary: 'Call a blockchain node with JSON-RPC 2.0, single or batch',
   parameters: { path: z.object({ network: z.string() }) },
   output: { json: z.union([RpcAnswer, z.array(RpcAnswer)]) },
   errors: ['invalid_request', 'invalid_json', 'not_found', 'rpc_upstream_failed'],

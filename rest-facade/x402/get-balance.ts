@@ -25,7 +25,7 @@ export const getWalletBalanceRoute = defineRoute({
     counted: 'before_handler',
     plan: ({ services }, caller) => services.limits.ratePlans.planForWalletRead(caller, 'balance'),
   },
-  summary: 'What a wallet has left',
+  summary: 'Get the balance of a wallet',
   parameters: { path: z.object({ walletAddress: z.string() }) },
   output: { json: WalletBalanceBody },
   errors: [],

@@ -34,7 +34,7 @@ export const listWalletTransactionsRoute = defineRoute({
     counted: 'before_handler',
     plan: ({ services }, caller) => services.limits.ratePlans.planForWalletRead(caller, 'transactions'),
   },
-  summary: 'Top-ups, charges and refunds of a wallet, newest first',
+  summary: 'List top-ups, charges and refunds of a wallet, newest first',
   parameters: { path: z.object({ walletAddress: z.string() }), query: TransactionPage },
   output: { json: WalletTransactionsBody },
   errors: ['invalid_request'],

@@ -57,7 +57,7 @@ function authOptions({ identity: { publicUrl, docsUrl } }: Services) {
   return {
     apiKey: {
       header: 'Authorization: Bearer <API_KEY>',
-      getKey: 'The operator of this service makes accounts and their first keys',
+      getKey: 'The operator of this service creates accounts and their first keys',
       ...docs,
     },
     x402Wallet: {
@@ -96,7 +96,7 @@ function shortOfMoney(
     supportedTokens: ['USDC'],
     supportedChains: accepts.map(({ network }) => NAME_OF_FAMILY[network.split(':')[0] ?? ''] ?? network),
     topUpInstructions: {
-      step1: `POST ${topUpUrl} without a payment header: the answer lists what can be paid`,
+      step1: `POST ${topUpUrl} without a payment header: the response lists the payment options`,
       step2: `Sign one of its entries for at least ${minimumTopUpUsd} USD in USDC`,
       step3: 'Send the same request again with the signed payment in the header PAYMENT-SIGNATURE',
       receiverWallet: first?.payTo,

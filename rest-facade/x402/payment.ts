@@ -36,7 +36,7 @@ export async function takePayment(
   if (route.access !== 'inference') {
     throw new DomainError(
       'payment_not_accepted',
-      'This route takes no payment, and nothing was settled; send it to POST /api/v1/x402/top-up',
+      'This route does not accept payments, and nothing was settled; send the payment to POST /api/v1/x402/top-up',
     )
   }
   const result = await services.payments.payments.payForRequest(header, services.clientAddresses.of(request))

@@ -62,7 +62,7 @@ async function offer({ services, target }: Exchange) {
   if (!paymentOptions.available) {
     throw new DomainError(
       'payment_not_configured',
-      'This service takes no payments by wallet: x402 is not configured; use an API key',
+      'This service does not accept wallet payments: x402 is not configured; use an API key',
     )
   }
   const required = {

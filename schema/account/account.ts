@@ -8,22 +8,22 @@ import { WalletType } from '../wallets/wallet.ts'
 import { BalanceType } from './balance.ts'
 
 const AccountKind = builder.enumType('AccountKind', {
-  description: 'How an account came to be.',
+  description: 'How an account was created.',
   values: {
-    USER: { value: 'user' as const, description: 'Made by the operator.' },
-    WALLET: { value: 'wallet' as const, description: 'Of a wallet: nobody made it.' },
+    USER: { value: 'user' as const, description: 'Created by the operator.' },
+    WALLET: { value: 'wallet' as const, description: 'Created automatically for a wallet.' },
   },
 })
 
 /** One line per tier, so that a new tier does not compile until it is described. */
 const TIERS: Record<Uppercase<AccountTier>, { value: AccountTier; description: string }> = {
-  STANDARD: { value: 'standard', description: 'The limits that everybody starts with.' },
-  PARTNER: { value: 'partner', description: 'Higher limits, given by the operator.' },
-  STAFF: { value: 'staff', description: 'The limits of the operator.' },
+  STANDARD: { value: 'standard', description: 'The default limits.' },
+  PARTNER: { value: 'partner', description: 'Higher limits, assigned by the operator.' },
+  STAFF: { value: 'staff', description: "Limits for the operator's own accounts." },
 }
 
 const AccountTierType = builder.enumType('AccountTier', {
-  description: 'Which rate limits apply to an account.',
+  description: 'Tier of an account, which decides its rate limits.',
   values: TIERS,
 })
 
@@ -37,45 +37,45 @@ export const AccountType = builder.objectRef<AccountReference>('Account')
 builder.node(AccountType, {
   name: 'Account',
   description: 'The account that a credential belongs to: one balance, one set of limits.',
-  id: { resolve: ({ id }) => id, description: 'Globally unique id, opaque.' },
+  id: { resolve: ({ id }) => id, description: 'Opaque, globally unique id.' },
   // Another account is as if it did not exist.
   loadOne: (id, context) => (id === context.caller?.accountId ? { id } : null),
   fields: (t) => ({
-    accountId: t.exposeID('id', { description: 'The id by which the REST API and the operator know the account.' }),
+    accountId: t.exposeID('id', { description: "The account's id in the REST API and for operators." }),
     name: t.string({
-      description: 'The name that the operator gave it; of a wallet its address.',
+      description: "The name set by the operator; for a wallet's account, its address.",
       nullable: true,
       authScopes: { owner: true },
       resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).name,
     }),
     kind: t.field({
       type: AccountKind,
-      description: 'How the account came to be.',
+      description: 'How the account was created.',
       nullable: true,
       authScopes: { owner: true },
       resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).kind,
     }),
     tier: t.field({
       type: AccountTierType,
-      description: 'Which rate limits apply.',
+      description: 'The tier that decides the rate limits.',
       resolve: (_account, _args, context) => requireCaller(context).tier,
     }),
     wallet: t.field({
       type: WalletType,
       nullable: true,
-      description: 'The wallet that the account belongs to; null for an account that the operator made.',
+      description: 'The wallet that owns the account; null for an account created by the operator.',
       authScopes: { owner: true },
       resolve: async ({ id }, _args, context) => (await loadAccount(id, context)).wallet,
     }),
     balances: t.field({
       type: [BalanceType],
-      description: 'One for each currency that the account has had.',
+      description: 'One for each currency that the account has used.',
       complexity: { field: 1, multiplier: 2 },
       resolve: ({ id }, _args, { services }) => services.money.ledger.balances(id),
     }),
     diemAllowance: t.field({
       type: 'Usd',
-      description: 'The DIEM that the account was granted for the current UTC day, whatever is left of it.',
+      description: 'The DIEM granted to the account for the current UTC day, including any part already spent.',
       resolve: async ({ id }, _args, context) => (await loadDiemEpoch(id, context)).allocationNano,
     }),
     diemAllowanceNanoUsd: t.field({
@@ -106,7 +106,7 @@ builder.queryField('viewer', (t) =>
   t.field({
     type: AccountType,
     nullable: true,
-    description: 'The account of whoever asks.',
+    description: 'The authenticated account.',
     authScopes: { caller: true },
     resolve: (_root, _args, context) => ({ id: requireCaller(context).accountId }),
   }),

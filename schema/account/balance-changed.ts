@@ -9,7 +9,7 @@ const BalanceChangedEvent = builder.objectRef<AccountBalances>('BalanceChangedEv
     accountId: t.exposeID('accountId', { description: 'The account, as `Account.accountId`.' }),
     balances: t.field({
       type: [BalanceType],
-      description: 'One for each currency that the account has had.',
+      description: 'One for each currency that the account has used.',
       complexity: { field: 1, multiplier: 2 },
       resolve: ({ balances }) => balances,
     }),
@@ -20,7 +20,7 @@ builder.subscriptionField('balanceChanged', (t) =>
   t.field({
     type: BalanceChangedEvent,
     description:
-      "The caller's balances: the current ones at once, then again within 250 ms of every change. Changes in quick succession arrive as one event with the newest value.",
+      "The caller's balances: the current ones at once, then again within 250 ms of every change. Rapid changes are combined into one event with the newest value.",
     authScopes: { caller: true },
     subscribe: (_root, _args, context) =>
       context.services.money.ledger.balanceChanges(requireCaller(context).accountId, context.lifetime.signal),

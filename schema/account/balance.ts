@@ -3,9 +3,9 @@ import type { Balance } from '../../server/domain/ledger/ledger.ts'
 import { builder } from '../builder.ts'
 
 export const CurrencyType = builder.enumType('Currency', {
-  description: 'What a request is paid in.',
+  description: 'The currency that pays for a request.',
   values: {
-    USD: { value: 'usd', description: 'Prepaid money.' },
+    USD: { value: 'usd', description: 'Prepaid balance.' },
     DIEM: {
       value: 'diem',
       description: 'Daily allowance from stake, which resets at 00:00 UTC; 1 DIEM is worth 1 USD.',
@@ -14,19 +14,19 @@ export const CurrencyType = builder.enumType('Currency', {
 })
 
 export const BalanceType = builder.objectRef<Balance>('Balance').implement({
-  description: 'What an account has in one currency.',
+  description: 'The balance of an account in one currency.',
   fields: (t) => ({
     currency: t.expose('currency', { type: CurrencyType, description: 'The currency.' }),
-    balance: t.expose('balanceNanoUsd', { type: 'Usd', description: 'Everything that is there, held or not.' }),
+    balance: t.expose('balanceNanoUsd', { type: 'Usd', description: 'The whole balance, including the held part.' }),
     balanceNanoUsd: t.expose('balanceNanoUsd', { type: 'NanoUsd', description: '`balance` in nano-USD.' }),
     held: t.expose('heldNanoUsd', {
       type: 'Usd',
-      description: 'What running requests have set aside at their highest price.',
+      description: 'The amount held by running requests, each at its worst-case price.',
     }),
     heldNanoUsd: t.expose('heldNanoUsd', { type: 'NanoUsd', description: '`held` in nano-USD.' }),
     free: t.field({
       type: 'Usd',
-      description: 'What a new request can spend: `balance` less `held`.',
+      description: 'The amount that a new request can spend: `balance` minus `held`.',
       resolve: ({ balanceNanoUsd, heldNanoUsd }) => balanceNanoUsd - heldNanoUsd,
     }),
     freeNanoUsd: t.field({
@@ -37,7 +37,7 @@ export const BalanceType = builder.objectRef<Balance>('Balance').implement({
     resetsAt: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'When what is left expires and the next allowance comes; null for USD, which stays.',
+      description: 'When the rest expires and the next allowance is granted; null for USD, which never expires.',
       resolve: ({ currency }, _args, { services }) =>
         currency === 'diem' ? nextUtcMidnight(services.clock.now()) : null,
     }),

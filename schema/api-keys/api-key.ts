@@ -16,12 +16,12 @@ export const ApiKeyTypeEnum = builder.enumType('ApiKeyType', {
   description: 'What a key may do.',
   values: {
     INFERENCE: { description: 'Call models and networks, and read its own balance and limits.' },
-    ADMIN: { description: 'Everything an INFERENCE key may, and manage the account.' },
+    ADMIN: { description: 'Everything an INFERENCE key may do, and manage the account.' },
   } satisfies Record<ApiKeyType, { description: string }>,
 })
 
 export const LimitPeriodEnum = builder.enumType('LimitPeriod', {
-  description: 'When the spending of a key starts again from zero.',
+  description: 'When the spending of a key is reset to zero.',
   values: {
     EPOCH: { description: 'Every UTC day.' },
     MONTH: { description: 'On the first of every UTC month.' },
@@ -33,23 +33,23 @@ export const ModelPrivacyEnum = builder.enumType('ModelPrivacy', {
   description: 'Which models a key may call.',
   values: {
     ALL: { description: 'All of them.' },
-    PRIVATE_TEXT: { description: 'Text and embedding models only if they are private, others always.' },
+    PRIVATE_TEXT: { description: 'All models, except text and embedding models that are not private.' },
     PRIVATE_ONLY: { description: 'Only private ones.' },
   } satisfies Record<ModelPrivacy, { description: string }>,
 })
 
 const ApiKeyLimits = builder.objectRef<ConsumptionLimits>('ApiKeyLimits').implement({
-  description: 'What a key may spend in one limit period. Null is no limit, zero blocks the currency.',
+  description: 'The amounts that a key may spend in one limit period. Null means no limit; zero blocks the currency.',
   fields: (t) => ({
-    usd: t.expose('usdNano', { type: 'Usd', nullable: true, description: 'Most USD a period.' }),
+    usd: t.expose('usdNano', { type: 'Usd', nullable: true, description: 'Maximum USD per period.' }),
     usdNanoUsd: t.expose('usdNano', { type: 'NanoUsd', nullable: true, description: '`usd` in nano-USD.' }),
-    diem: t.expose('diemNano', { type: 'Usd', nullable: true, description: 'Most DIEM a period.' }),
+    diem: t.expose('diemNano', { type: 'Usd', nullable: true, description: 'Maximum DIEM per period.' }),
     diemNanoUsd: t.expose('diemNano', { type: 'NanoUsd', nullable: true, description: '`diem` in nano-USD.' }),
   }),
 })
 
 const Spend = builder.objectRef<SpendNano>('Spend').implement({
-  description: 'Money spent in both currencies.',
+  description: 'Amounts spent in both currencies.',
   fields: (t) => ({
     usd: t.expose('usdNano', { type: 'Usd', description: 'Spent in USD.' }),
     usdNanoUsd: t.expose('usdNano', { type: 'NanoUsd', description: '`usd` in nano-USD.' }),
@@ -63,26 +63,26 @@ interface ApiKeyUsageOfLimits extends ApiKeyUsage {
 }
 
 const ApiKeyUsageType = builder.objectRef<ApiKeyUsageOfLimits>('ApiKeyUsage').implement({
-  description: 'What a key has spent.',
+  description: 'The amounts that a key has spent.',
   fields: (t) => ({
     currentPeriod: t.field({
       type: Spend,
-      description: 'Charged in the current limit period, which the limits of the key are compared with.',
+      description: "Charged in the current limit period. The key's limits apply to this amount.",
       resolve: ({ currentPeriod }) => currentPeriod,
     }),
     trailingSevenDays: t.field({
       type: Spend,
-      description: 'Charged today and on the six UTC days before.',
+      description: 'Charged today and on the previous six UTC days.',
       resolve: ({ trailingSevenDays }) => trailingSevenDays,
     }),
     held: t.field({
       type: Spend,
-      description: 'Set aside by requests that run.',
+      description: 'Held by running requests.',
       resolve: ({ held }) => held,
     }),
     remaining: t.field({
       type: ApiKeyLimits,
-      description: 'What a new request may still spend in the current limit period; null is no limit.',
+      description: 'The amounts that a new request may still spend in the current limit period; null means no limit.',
       resolve: ({ remaining }) => remaining,
     }),
   }),
@@ -92,45 +92,47 @@ export const ApiKeyObject = builder.objectRef<ApiKey>('ApiKey')
 
 builder.node(ApiKeyObject, {
   name: 'ApiKey',
-  description: 'An API key of the account. Its secret is shown once, when it is made.',
-  id: { resolve: ({ id }) => id, description: 'Globally unique id, opaque.' },
+  description: 'An API key of the account. Its secret is shown only once, when the key is created.',
+  id: { resolve: ({ id }) => id, description: 'Opaque, globally unique id.' },
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'last6Chars' in value,
   loadOne: findApiKey,
   fields: (t) => ({
-    apiKeyId: t.exposeID('id', { description: 'The id by which the REST API knows the key.' }),
+    apiKeyId: t.exposeID('id', { description: "The key's id in the REST API." }),
     type: t.expose('type', { type: ApiKeyTypeEnum, description: 'What the key may do.' }),
     description: t.exposeString('description', { description: 'What the key is for; up to 64 characters.' }),
     limits: t.field({
       type: ApiKeyLimits,
-      description: 'What the key may spend in one period.',
+      description: 'The amounts that the key may spend in one limit period.',
       resolve: ({ limits }) => limits,
     }),
     limitPeriod: t.expose('limitPeriod', {
       type: LimitPeriodEnum,
-      description: 'When its spending starts again from zero.',
+      description: "When the key's spending is reset to zero.",
     }),
     limitPeriodEndsAt: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'When its spending starts again from zero; null is never.',
+      description: "When the key's spending is next reset to zero; null means never.",
       resolve: ({ limitPeriod }, _args, { services }) => periodEndOf(limitPeriod, services.clock.now()),
     }),
-    modelPrivacy: t.expose('modelPrivacy', { type: ModelPrivacyEnum, description: 'Which models it may call.' }),
-    last6Chars: t.exposeString('last6Chars', { description: 'The end of the secret, to tell keys apart.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    modelPrivacy: t.expose('modelPrivacy', { type: ModelPrivacyEnum, description: 'Which models the key may call.' }),
+    last6Chars: t.exposeString('last6Chars', {
+      description: 'The last six characters of the secret, to distinguish keys.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was created.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it stops working; null is never.',
+      description: 'When the key expires; null means never.',
     }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it last authenticated a request; null is never.',
+      description: 'When the key last authenticated a request; null means never.',
     }),
     usage: t.loadable({
       type: ApiKeyUsageType,
-      description: 'What the key has spent.',
+      description: 'The amounts that the key has spent.',
       load: loadUsage,
       resolve: (key) => key,
     }),
@@ -145,7 +147,7 @@ const ApiKeyConnection = builder.connectionObject(
 builder.objectFields(AccountType, (t) => ({
   apiKeys: t.field({
     type: ApiKeyConnection,
-    description: 'The keys that are neither revoked nor expired, newest first.',
+    description: 'The active keys (neither revoked nor expired), newest first.',
     nullable: true,
     authScopes: { owner: true },
     args: pageArgs,
@@ -156,7 +158,7 @@ builder.objectFields(AccountType, (t) => ({
   currentApiKey: t.field({
     type: ApiKeyObject,
     nullable: true,
-    description: 'The key that this request was sent with, its limits and what it has spent of them.',
+    description: 'The API key of this request, with its limits and spending.',
     resolve: async ({ id }, _args, context) => {
       const { keyId } = requireCaller(context)
       return keyId === null ? null : ((await context.services.access.apiKeys.find(id, keyId)) ?? null)

@@ -31,9 +31,9 @@ export const UpdateApiKeyArguments = UpdateApiKeyInput.extend({
 })
 
 export const ApiKeyLimitsInput = builder.inputType('ApiKeyLimitsInput', {
-  description: 'What a key may spend in one limit period. Null is no limit, zero blocks the currency.',
+  description: 'The amounts that a key may spend in one limit period. Null means no limit; zero blocks the currency.',
   fields: (t) => ({
-    usd: t.field({ type: 'Usd', description: 'Most USD a period.' }),
-    diem: t.field({ type: 'Usd', description: 'Most DIEM a period.' }),
+    usd: t.field({ type: 'Usd', description: 'Maximum USD per period.' }),
+    diem: t.field({ type: 'Usd', description: 'Maximum DIEM per period.' }),
   }),
 })

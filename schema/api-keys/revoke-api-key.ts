@@ -5,14 +5,14 @@ import { InvalidInput, withExpectedFailures } from '../failures.ts'
 import { ApiKeyObject } from './api-key.ts'
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
-  description: 'The key to end.',
+  description: 'The key to revoke.',
   fields: (t) => ({
     id: t.globalID({ required: true, for: [ApiKeyObject], description: '`ApiKey.id` of the key.' }),
   }),
 })
 
 const RevokeApiKeySuccess = builder.objectRef<{ apiKeyId: string }>('RevokeApiKeySuccess').implement({
-  description: 'The key was ended.',
+  description: 'The key was revoked.',
   fields: (t) => ({
     revokedApiKeyId: t.id({
       description: '`ApiKey.id` of the key that no longer works.',
@@ -24,12 +24,13 @@ const RevokeApiKeySuccess = builder.objectRef<{ apiKeyId: string }>('RevokeApiKe
 builder.mutationField('revokeApiKey', (t) =>
   t.field({
     type: RevokeApiKeySuccess,
-    description: 'Ends an API key for good, within a second and everywhere; open sockets of the key are closed.',
+    description:
+      'Revokes an API key permanently, in all processes within a second. Open sockets of the key are closed.',
     authScopes: { admin: true },
-    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to end.' }) },
+    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     errors: {
       types: [InvalidInput],
-      union: { name: 'RevokeApiKeyPayload', description: 'The ended key, or why it was not ended.' },
+      union: { name: 'RevokeApiKeyPayload', description: 'The revoked key, or the reason why it was not revoked.' },
     },
     resolve: (_root, { input }, context) =>
       withExpectedFailures(async () => {

@@ -13,7 +13,7 @@ const RotateApiKeyInputType = builder.inputType('RotateApiKeyInput', {
     graceSeconds: t.int({
       required: true,
       defaultValue: 0,
-      description: 'How long the old key goes on working, up to 604800 (7 days); 0 ends it at once.',
+      description: 'How long the old key keeps working, up to 604800 (7 days); 0 revokes it at once.',
     }),
   }),
 })
@@ -21,12 +21,12 @@ const RotateApiKeyInputType = builder.inputType('RotateApiKeyInput', {
 builder.mutationField('rotateApiKey', (t) =>
   t.field({
     type: issuedApiKeyType('RotateApiKeySuccess', 'The key was replaced.'),
-    description: 'Replaces an active API key by a new one with the same settings. Counts as a creation.',
+    description: 'Replaces an active API key with a new one that has the same settings. Counts as a key creation.',
     authScopes: { admin: true },
     args: { input: t.arg({ type: RotateApiKeyInputType, required: true, description: 'The key to replace.' }) },
     errors: {
       types: [InvalidInput, LimitReached],
-      union: { name: 'RotateApiKeyPayload', description: 'The new key, or why there is none.' },
+      union: { name: 'RotateApiKeyPayload', description: 'The new key, or the reason why it was not created.' },
     },
     resolve: (_root, { input }, context) =>
       withExpectedFailures(() => {

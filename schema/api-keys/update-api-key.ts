@@ -7,21 +7,24 @@ import { ApiKeyObject, LimitPeriodEnum, ModelPrivacyEnum } from './api-key.ts'
 import { ApiKeyLimitsInput, UpdateApiKeyArguments } from './inputs.ts'
 
 const UpdateApiKeyInput = builder.inputType('UpdateApiKeyInput', {
-  description: 'What to change about a key. What is absent stays as it is.',
+  description: 'Changes to a key. Absent fields stay as they are.',
   fields: (t) => ({
     id: t.globalID({ required: true, for: [ApiKeyObject], description: '`ApiKey.id` of the key.' }),
     description: t.string({ description: 'What the key is for; up to 64 characters.' }),
-    limits: t.field({ type: ApiKeyLimitsInput, description: 'New limits; null removes one, an absent one stays.' }),
-    limitPeriod: t.field({ type: LimitPeriodEnum, description: 'When its spending starts again from zero.' }),
-    modelPrivacy: t.field({ type: ModelPrivacyEnum, description: 'Which models it may call.' }),
-    expiresAt: t.field({ type: 'DateTime', description: 'When it stops working; null is never.' }),
+    limits: t.field({
+      type: ApiKeyLimitsInput,
+      description: 'New limits. Null removes a limit; an absent limit stays.',
+    }),
+    limitPeriod: t.field({ type: LimitPeriodEnum, description: "When the key's spending is reset to zero." }),
+    modelPrivacy: t.field({ type: ModelPrivacyEnum, description: 'Which models the key may call.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When the key expires; null means never.' }),
   }),
 })
 
 const UpdateApiKeySuccess = builder.objectRef<{ apiKey: ApiKey }>('UpdateApiKeySuccess').implement({
   description: 'The key was changed.',
   fields: (t) => ({
-    apiKey: t.field({ type: ApiKeyObject, description: 'The key as it is now.', resolve: ({ apiKey }) => apiKey }),
+    apiKey: t.field({ type: ApiKeyObject, description: 'The key after the change.', resolve: ({ apiKey }) => apiKey }),
   }),
 })
 
@@ -30,10 +33,10 @@ builder.mutationField('updateApiKey', (t) =>
     type: UpdateApiKeySuccess,
     description: 'Changes an active API key.',
     authScopes: { admin: true },
-    args: { input: t.arg({ type: UpdateApiKeyInput, required: true, description: 'What to change.' }) },
+    args: { input: t.arg({ type: UpdateApiKeyInput, required: true, description: 'The changes.' }) },
     errors: {
       types: [InvalidInput],
-      union: { name: 'UpdateApiKeyPayload', description: 'The changed key, or why it was not changed.' },
+      union: { name: 'UpdateApiKeyPayload', description: 'The changed key, or the reason why it was not changed.' },
     },
     resolve: (_root, { input }, context) =>
       withExpectedFailures(async () => {

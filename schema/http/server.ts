@@ -69,7 +69,7 @@ export function createGraphqlServer({
       response.setHeader('X-Request-ID', requestId)
       response.setHeader('Vary', 'Origin')
       answer({ request, response, requestId }).catch((error: unknown) => {
-        log.warn('a graphql answer could not be sent', { requestId, error })
+        log.warn('a graphql response could not be sent', { requestId, error })
         response.destroy()
       })
     },

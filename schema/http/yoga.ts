@@ -77,7 +77,7 @@ function useBodyRules({ bodyBytesMax }: GraphqlLimits): Plugin<object, Operation
     onRequestParse({ request, serverContext }) {
       if (request.method !== 'POST') return
       if (serverContext.isBodyTooLarge === true) {
-        const message = `The body is larger than the ${bodyBytesMax} bytes that are read; send less in one request`
+        const message = `The request body is larger than the maximum of ${bodyBytesMax} bytes; send less in one request`
         throw refusal('PAYLOAD_TOO_LARGE', message, { status: 413, spec: false })
       }
       const [mediaType = ''] = (request.headers.get('content-type') ?? '').split(';')

@@ -6,32 +6,35 @@ import { pageArgs, pageComplexity, toConnection } from '../pages.ts'
 
 /** One line per kind, so that a new kind does not compile until it is described. */
 const KINDS: Record<Uppercase<LedgerTransferKind>, { value: LedgerTransferKind; description: string }> = {
-  GRANT: { value: 'grant', description: 'Given by the operator.' },
+  GRANT: { value: 'grant', description: 'Granted by the operator.' },
   CORRECTION: { value: 'correction', description: 'Taken back by the operator.' },
   CHARGE: { value: 'charge', description: 'The price of a request.' },
   TOP_UP: { value: 'top_up', description: 'Paid in by a wallet.' },
-  REFUND: { value: 'refund', description: 'The price of a request, given back.' },
-  DIEM_ALLOWANCE: { value: 'diem_allowance', description: 'The DIEM of a new day.' },
-  DIEM_EXPIRY: { value: 'diem_expiry', description: 'DIEM that a day left unspent.' },
+  REFUND: { value: 'refund', description: 'Refund of the price of a request.' },
+  DIEM_ALLOWANCE: { value: 'diem_allowance', description: 'The DIEM allowance of a new day.' },
+  DIEM_EXPIRY: { value: 'diem_expiry', description: 'Unspent DIEM of a day.' },
   TRANSFER: { value: 'transfer', description: 'Moved from a wallet to the account that it was linked to.' },
 }
 
 const LedgerTransferKindType = builder.enumType('LedgerTransferKind', {
-  description: 'Why money moved.',
+  description: 'The reason for a transfer.',
   values: KINDS,
 })
 
 export const LedgerTransferType = builder.objectRef<LedgerTransfer>('LedgerTransfer').implement({
-  description: "One posting of the account's ledger, which is only ever added to.",
+  description: "One transfer of the account's append-only ledger.",
   fields: (t) => ({
-    transferId: t.exposeID('id', { description: 'Id of the posting.' }),
-    kind: t.expose('kind', { type: LedgerTransferKindType, description: 'Why money moved.' }),
-    currency: t.expose('currency', { type: CurrencyType, description: 'The currency that moved.' }),
-    amount: t.expose('amountNanoUsd', { type: 'Usd', description: 'Positive into the account, negative out of it.' }),
+    transferId: t.exposeID('id', { description: 'Id of the transfer.' }),
+    kind: t.expose('kind', { type: LedgerTransferKindType, description: 'The reason for a transfer.' }),
+    currency: t.expose('currency', { type: CurrencyType, description: 'The currency of the transfer.' }),
+    amount: t.expose('amountNanoUsd', {
+      type: 'Usd',
+      description: 'Positive for money into the account, negative for money out of it.',
+    }),
     amountNanoUsd: t.expose('amountNanoUsd', { type: 'NanoUsd', description: '`amount` in nano-USD.' }),
     balanceAfter: t.expose('balanceAfterNanoUsd', {
       type: 'Usd',
-      description: 'The balance of that currency right after.',
+      description: 'The balance in this currency after the transfer.',
     }),
     balanceAfterNanoUsd: t.expose('balanceAfterNanoUsd', {
       type: 'NanoUsd',
@@ -39,26 +42,26 @@ export const LedgerTransferType = builder.objectRef<LedgerTransfer>('LedgerTrans
     }),
     requestId: t.exposeString('requestId', {
       nullable: true,
-      description: 'The request that was charged, as its response header `CF-RAY` named it.',
+      description: 'Id of the charged request, as in its response header `CF-RAY`.',
     }),
     reference: t.exposeString('reference', {
       nullable: true,
-      description: 'What makes a grant or a top-up post only once.',
+      description: 'Reference that prevents a grant or top-up from being posted twice.',
     }),
-    reason: t.exposeString('reason', { nullable: true, description: 'What the operator wrote about it.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was posted.' }),
+    reason: t.exposeString('reason', { nullable: true, description: 'The reason given by the operator.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the transfer was posted.' }),
   }),
 })
 
 const LedgerTransferConnection = builder.connectionObject(
-  { type: LedgerTransferType, name: 'LedgerTransferConnection', description: 'A page of ledger postings.' },
-  { name: 'LedgerTransferEdge', description: 'A ledger posting with its cursor.' },
+  { type: LedgerTransferType, name: 'LedgerTransferConnection', description: 'A page of ledger transfers.' },
+  { name: 'LedgerTransferEdge', description: 'A ledger transfer with its cursor.' },
 )
 
 builder.objectField(AccountType, 'ledger', (t) =>
   t.field({
     type: LedgerTransferConnection,
-    description: 'Every posting of both currencies, newest first.',
+    description: 'All ledger transfers in both currencies, newest first.',
     nullable: true,
     authScopes: { owner: true },
     args: pageArgs,

@@ -24,6 +24,6 @@ export function listModels(
 
 function indexBehind(models: readonly ModelDefinition[], id: string): number {
   const index = models.findIndex((model) => model.id === id)
-  if (index === -1) throw invalidField('after', 'names a model that is no longer served; begin again without it')
+  if (index === -1) throw invalidField('after', 'refers to a model that is no longer available; start again without it')
   return index + 1
 }

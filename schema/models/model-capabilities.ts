@@ -7,30 +7,30 @@ type NamedCapabilities = {
 }
 
 export const ModelCapabilitiesType = builder.objectRef<NamedCapabilities>('ModelCapabilities').implement({
-  description: 'What a model can do.',
+  description: 'Capabilities of a model.',
   fields: (t) => ({
     supportsFunctionCalling: t.exposeBoolean('supportsFunctionCalling', { description: 'Calls tools.' }),
-    supportsReasoning: t.exposeBoolean('supportsReasoning', { description: 'Thinks before it answers.' }),
+    supportsReasoning: t.exposeBoolean('supportsReasoning', { description: 'Reasons before it responds.' }),
     supportsReasoningEffort: t.exposeBoolean('supportsReasoningEffort', {
-      description: 'Lets a request choose how hard it thinks.',
+      description: 'Lets a request set the reasoning effort.',
     }),
     supportsResponseSchema: t.exposeBoolean('supportsResponseSchema', {
-      description: 'Answers in a given JSON schema.',
+      description: 'Responds in a given JSON schema.',
     }),
-    supportsVision: t.exposeBoolean('supportsVision', { description: 'Reads images.' }),
+    supportsVision: t.exposeBoolean('supportsVision', { description: 'Accepts images.' }),
     supportsMultipleImages: t.exposeBoolean('supportsMultipleImages', {
-      description: 'Reads several images in one message.',
+      description: 'Accepts several images in one message.',
     }),
-    supportsAudioInput: t.exposeBoolean('supportsAudioInput', { description: 'Hears audio.' }),
-    supportsVideoInput: t.exposeBoolean('supportsVideoInput', { description: 'Watches video.' }),
+    supportsAudioInput: t.exposeBoolean('supportsAudioInput', { description: 'Accepts audio.' }),
+    supportsVideoInput: t.exposeBoolean('supportsVideoInput', { description: 'Accepts video.' }),
     supportsWebSearch: t.exposeBoolean('supportsWebSearch', { description: 'Searches the web.' }),
     supportsXSearch: t.exposeBoolean('supportsXSearch', { description: 'Searches posts on X.' }),
-    supportsLogProbs: t.exposeBoolean('supportsLogProbs', { description: 'Gives the probabilities of its tokens.' }),
+    supportsLogProbs: t.exposeBoolean('supportsLogProbs', { description: 'Returns the probabilities of its tokens.' }),
     supportsTeeAttestation: t.exposeBoolean('supportsTeeAttestation', {
-      description: 'Runs in an enclave that proves what it runs.',
+      description: 'Runs in a trusted execution environment with attestation.',
     }),
-    supportsE2EE: t.exposeBoolean('supportsE2EE', { description: 'Takes end-to-end encrypted prompts.' }),
-    optimizedForCode: t.exposeBoolean('optimizedForCode', { description: 'Is made for writing code.' }),
+    supportsE2EE: t.exposeBoolean('supportsE2EE', { description: 'Accepts end-to-end encrypted prompts.' }),
+    optimizedForCode: t.exposeBoolean('optimizedForCode', { description: 'Is optimized for code.' }),
     quantization: t.exposeString('quantization', { description: 'Number format of its weights, or `not-available`.' }),
   }),
 })

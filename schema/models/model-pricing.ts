@@ -6,7 +6,7 @@ type Prices = Pick<ModelPricing, 'input' | 'output' | 'cache_input' | 'cache_wri
 
 /** Prices of tokens; those of a long context have the same form. */
 const TokenPrices = builder.interfaceRef<Prices>('TokenPrices').implement({
-  description: 'Prices in USD for a million tokens; null where a price does not apply.',
+  description: 'Prices in USD per million tokens; null if a price does not apply.',
   fields: (t) => ({
     input: t.field({
       type: 'Usd',
@@ -38,17 +38,17 @@ const TokenPrices = builder.interfaceRef<Prices>('TokenPrices').implement({
 const ExtendedModelPricing = builder
   .objectRef<NonNullable<ModelPricing['extended']>>('ExtendedModelPricing')
   .implement({
-    description: 'Prices of a whole request whose prompt is longer than the threshold.',
+    description: 'Prices of a request whose prompt is longer than the threshold. They apply to the whole request.',
     interfaces: [TokenPrices],
     fields: (t) => ({
       contextTokenThreshold: t.exposeInt('context_token_threshold', {
-        description: 'Prompt tokens from which on they apply.',
+        description: 'Number of prompt tokens above which these prices apply.',
       }),
     }),
   })
 
 export const ModelPricingType = builder.objectRef<ModelPricing>('ModelPricing').implement({
-  description: 'What a model costs.',
+  description: 'Prices of a model.',
   interfaces: [TokenPrices],
   fields: (t) => ({
     generation: t.field({
@@ -60,7 +60,7 @@ export const ModelPricingType = builder.objectRef<ModelPricing>('ModelPricing').
     extended: t.field({
       type: ExtendedModelPricing,
       nullable: true,
-      description: 'Prices of long prompts; null where they cost the same.',
+      description: 'Prices of long prompts; null if they cost the same.',
       resolve: ({ extended }) => extended ?? null,
     }),
   }),

@@ -19,74 +19,74 @@ const TYPES: Record<Uppercase<ModelType>, { value: ModelType; description: strin
   INPAINT: { value: 'inpaint', description: 'Changed images.' },
 }
 
-const ModelTypeEnum = builder.enumType('ModelType', { description: 'What a model makes.', values: TYPES })
+const ModelTypeEnum = builder.enumType('ModelType', { description: 'What a model produces.', values: TYPES })
 
 const ModelTierEnum = builder.enumType('ModelTier', {
   description: 'Size class of a text model, which decides its rate limits.',
   values: {
-    XS: { description: 'Smallest; the most requests a minute.' },
+    XS: { description: 'Smallest; the most requests per minute.' },
     S: { description: 'Small.' },
     M: { description: 'Medium.' },
-    L: { description: 'Largest; the fewest requests a minute.' },
+    L: { description: 'Largest; the fewest requests per minute.' },
   } satisfies Record<ModelTier, { description: string }>,
 })
 
 const ModelPrivacyLevel = builder.enumType('ModelPrivacyLevel', {
-  description: 'Whether a provider may keep what is sent to a model.',
+  description: 'Whether a provider may store the requests to a model.',
   values: {
-    PRIVATE: { value: 'private' as const, description: 'Nothing is kept.' },
+    PRIVATE: { value: 'private' as const, description: 'Nothing is stored.' },
     ANONYMIZED: {
       value: 'anonymized' as const,
-      description: 'The provider does not learn who asked, but may keep what was asked.',
+      description: 'The provider does not learn who sent a request, but may store the request.',
     },
   },
 })
 
 const ModelDeprecation = builder.objectRef<NonNullable<ModelDefinition['deprecation']>>('ModelDeprecation').implement({
-  description: 'When a model goes away, and what replaces it.',
+  description: 'When a model is deprecated and removed, and its replacement.',
   fields: (t) => ({
     date: t.field({ type: 'DateTime', description: 'When it is deprecated.', resolve: ({ date }) => new Date(date) }),
     removesAt: t.field({
       type: 'DateTime',
-      description: 'When it is no longer served.',
+      description: 'When the model is removed.',
       resolve: (deprecation) => new Date(removalDate(deprecation)),
     }),
     replacementModelId: t.exposeString('replacementModelId', {
       nullable: true,
       description: 'The model to use instead.',
     }),
-    message: t.exposeString('message', { nullable: true, description: 'What the operator says about it.' }),
+    message: t.exposeString('message', { nullable: true, description: 'Message from the operator.' }),
   }),
 })
 
 const ModelObject = builder.objectRef<ModelDefinition>('Model').implement({
   description: 'A model that can be called by its id.',
   fields: (t) => ({
-    modelId: t.exposeID('id', { description: 'The id to call it by.' }),
-    type: t.expose('type', { type: ModelTypeEnum, description: 'What it makes.' }),
-    name: t.string({ description: 'Name for people.', resolve: ({ name, id }) => name ?? id }),
-    description: t.exposeString('description', { nullable: true, description: 'What it is good at.' }),
-    tier: t.expose('tier', { type: ModelTierEnum, description: 'Which rate limits apply to it.' }),
+    modelId: t.exposeID('id', { description: 'The id to use in requests.' }),
+    type: t.expose('type', { type: ModelTypeEnum, description: 'What the model produces.' }),
+    name: t.string({ description: 'Display name.', resolve: ({ name, id }) => name ?? id }),
+    description: t.exposeString('description', { nullable: true, description: 'Short description of the model.' }),
+    tier: t.expose('tier', { type: ModelTierEnum, description: 'The tier that decides its rate limits.' }),
     privacy: t.expose('privacy', {
       type: ModelPrivacyLevel,
-      description: 'Whether its provider may keep what is sent.',
+      description: 'Whether its provider may store the requests.',
     }),
     traits: t.exposeStringList('traits', {
-      description: 'Roles that stand for it, such as `default`; each can be used as a model name.',
+      description: 'Traits of the model, such as `default`. Each can be used as a model name.',
     }),
-    contextTokens: t.exposeInt('contextTokens', { description: 'Longest prompt and answer together.' }),
-    maxCompletionTokens: t.exposeInt('maxCompletionTokens', { description: 'Longest answer.' }),
-    offline: t.exposeBoolean('offline', { description: 'Whether it is out of service at present.' }),
+    contextTokens: t.exposeInt('contextTokens', { description: 'Maximum tokens of prompt and completion together.' }),
+    maxCompletionTokens: t.exposeInt('maxCompletionTokens', { description: 'Maximum tokens of a completion.' }),
+    offline: t.exposeBoolean('offline', { description: 'Whether the model is currently offline.' }),
     capabilities: t.field({
       type: ModelCapabilitiesType,
-      description: 'What it can do.',
+      description: 'Capabilities of the model.',
       resolve: ({ capabilities }) => capabilities,
     }),
-    pricing: t.field({ type: ModelPricingType, description: 'What it costs.', resolve: ({ pricing }) => pricing }),
+    pricing: t.field({ type: ModelPricingType, description: 'Its price.', resolve: ({ pricing }) => pricing }),
     deprecation: t.field({
       type: ModelDeprecation,
       nullable: true,
-      description: 'When it goes away; null when nothing is planned.',
+      description: 'When the model is deprecated and removed; null if nothing is planned.',
       resolve: ({ deprecation }) => deprecation ?? null,
     }),
   }),
@@ -100,8 +100,8 @@ const ModelConnection = builder.connectionObject(
 builder.queryField('models', (t) =>
   t.field({
     type: ModelConnection,
-    description: 'The models that are served. Needs no credential; a key sees only those that it may use.',
-    args: { ...pageArgs, type: t.arg({ type: ModelTypeEnum, description: 'Only models of that type.' }) },
+    description: 'The available models. No credential is required; with a key, only the models that it may use.',
+    args: { ...pageArgs, type: t.arg({ type: ModelTypeEnum, description: 'Only models of this type.' }) },
     complexity: pageComplexity,
     resolve: (_root, { type, ...page }, context) => toConnection(listModels({ type, ...page }, context), page.after),
   }),

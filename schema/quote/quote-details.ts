@@ -6,9 +6,9 @@ import { RpcNetworkType } from '../rpc/rpc-network.ts'
 import { ImageQualityEnum } from './quote-input.ts'
 
 export const RpcQuoteType = builder.objectRef<RpcQuote>('RpcQuote').implement({
-  description: 'What a JSON-RPC body costs, call by call.',
+  description: 'The price of a JSON-RPC body, call by call.',
   fields: (t) => ({
-    network: t.expose('network', { type: RpcNetworkType, description: 'Where it would be sent.' }),
+    network: t.expose('network', { type: RpcNetworkType, description: 'The network of the body.' }),
     credits: t.exposeInt('credits', { description: 'All calls together, if each of them succeeds.' }),
     calls: t.expose('calls', {
       type: [PricedMethodType],
@@ -20,32 +20,32 @@ export const RpcQuoteType = builder.objectRef<RpcQuote>('RpcQuote').implement({
 })
 
 export const ChatQuoteType = builder.objectRef<ChatQuote>('ChatQuote').implement({
-  description: 'What a chat request costs. Its hold has a margin for providers that count otherwise.',
+  description: 'The price of a chat request. Its hold has a margin for providers that count tokens differently.',
   fields: (t) => ({
-    modelId: t.string({ description: 'The model that would serve it.', resolve: ({ model }) => model.id }),
+    modelId: t.string({ description: 'The model that would serve the request.', resolve: ({ model }) => model.id }),
     promptTokens: t.exposeInt('promptTokens', { description: 'Tokens of the prompt.' }),
     completionTokens: t.exposeInt('expectedCompletionTokens', {
       description:
-        'Tokens of all answers together that `price` is for: the limit that was asked for, or an ordinary answer.',
+        'Completion tokens of all choices together that `price` assumes: the requested limit, or a typical length.',
     }),
   }),
 })
 
 export const ImageQuoteType = builder.objectRef<ImageQuote>('ImageQuote').implement({
-  description: 'What images cost.',
+  description: 'The price of images.',
   fields: (t) => ({
-    modelId: t.string({ description: 'The model that would serve it.', resolve: ({ model }) => model.id }),
-    count: t.exposeInt('count', { description: 'How many.' }),
+    modelId: t.string({ description: 'The model that would serve the request.', resolve: ({ model }) => model.id }),
+    count: t.exposeInt('count', { description: 'The number of images.' }),
     resolution: t.exposeString('resolution', {
       nullable: true,
-      description: 'The one that is priced; null where the price does not depend on it.',
+      description: 'The one that is priced; null if the price does not depend on it.',
     }),
     quality: t.expose('quality', {
       type: ImageQualityEnum,
       nullable: true,
-      description: 'The one that is priced; null where the price does not depend on it.',
+      description: 'The one that is priced; null if the price does not depend on it.',
     }),
-    unitPrice: t.expose('priceNanoUsd', { type: 'Usd', description: 'Of one image.' }),
+    unitPrice: t.expose('priceNanoUsd', { type: 'Usd', description: 'The price of one image.' }),
     unitPriceNanoUsd: t.expose('priceNanoUsd', { type: 'NanoUsd', description: '`unitPrice` in nano-USD.' }),
   }),
 })

@@ -16,17 +16,17 @@ interface Quote {
 }
 
 const QuoteType = builder.objectRef<Quote>('Quote').implement({
-  description: 'What a request would cost. Nothing is sent, held or charged.',
+  description: 'The price of a request. Nothing is sent, held or charged.',
   fields: (t) => ({
     price: t.expose('priceNanoUsd', {
       type: 'Usd',
-      description: 'What it is expected to cost; of a chat with as many tokens as the details say.',
+      description: 'The expected price; for a chat, with the number of tokens given in its details.',
     }),
     priceNanoUsd: t.expose('priceNanoUsd', { type: 'NanoUsd', description: '`price` in nano-USD.' }),
     hold: t.expose('holdNanoUsd', {
       type: 'Usd',
       description:
-        'What is set aside before it runs, which the free balance must cover; the rest is freed when it ends.',
+        'The amount held before the request runs. The free balance must cover it; the unspent part is released when the request ends.',
     }),
     holdNanoUsd: t.expose('holdNanoUsd', { type: 'NanoUsd', description: '`hold` in nano-USD.' }),
     chat: t.field({
@@ -54,7 +54,7 @@ builder.queryField('quote', (t) =>
   t.field({
     type: QuoteType,
     description:
-      'The price of a request before it is sent, checked as the request would be. Needs no credential, but for messages that must be counted; with a key, its models are those that may be quoted.',
+      'The price of a request before it is sent, with the same checks as the request. A credential is required only for messages whose tokens must be counted; a key can only quote the models that it may use.',
     args: { input: t.arg({ type: QuoteInput, required: true, description: 'The request.' }) },
     resolve: (_root, { input }, context) => quote(input, context),
   }),

@@ -10,43 +10,43 @@ import { RateLimitTypeEnum } from './rate-limit-type.ts'
 const WINDOWS_MAX = 4
 
 const SCOPES: Record<Uppercase<RateLimitScope>, { value: RateLimitScope; description: string }> = {
-  USER: { value: 'user', description: 'All keys of the account together.' },
-  API_KEY: { value: 'api_key', description: 'The key of this request alone, by a limit that the operator set on it.' },
-  GLOBAL: { value: 'global', description: 'All management requests of the account together, REST and GraphQL.' },
+  USER: { value: 'user', description: 'Requests of all keys of the account.' },
+  API_KEY: { value: 'api_key', description: 'Only requests of this key, for a limit that the operator set on it.' },
+  GLOBAL: { value: 'global', description: 'All management requests of the account, REST and GraphQL together.' },
 }
 
 const RateLimitScopeEnum = builder.enumType('RateLimitScope', {
-  description: 'Whose requests a limit counts together.',
+  description: 'Which requests a limit counts together.',
   values: SCOPES,
 })
 
 const RateLimitWindowType = builder.objectRef<LiveWindow>('RateLimitWindow').implement({
-  description: 'One sliding window: never more than its limit in any span of its length.',
+  description: 'One sliding window: no period of its length ever contains more than its limit.',
   fields: (t) => ({
-    type: t.expose('type', { type: RateLimitTypeEnum, description: 'What is counted.' }),
-    scope: t.expose('scope', { type: RateLimitScopeEnum, description: 'Whose requests are counted together.' }),
-    limit: t.expose('limit', { type: 'Count', description: 'Most in any span of the window.' }),
+    type: t.expose('type', { type: RateLimitTypeEnum, description: 'The kind of limit.' }),
+    scope: t.expose('scope', { type: RateLimitScopeEnum, description: 'Which requests are counted together.' }),
+    limit: t.expose('limit', { type: 'Count', description: "Maximum in any period of the window's length." }),
     used: t.field({
       type: 'Count',
-      description: 'What counts at this moment; estimates of running requests are in it.',
+      description: 'The current use, including estimates of running requests.',
       resolve: ({ limit, remaining }) => limit - remaining,
     }),
-    remaining: t.expose('remaining', { type: 'Count', description: 'What is left at this moment.' }),
+    remaining: t.expose('remaining', { type: 'Count', description: 'The current remainder.' }),
     resetAt: t.expose('resetAt', {
       type: 'DateTime',
-      description: 'When the window is empty if nothing else comes; now for one that is empty.',
+      description: 'When the window will be empty if no other request arrives; the current time if it is empty.',
     }),
   }),
 })
 
 const RateLimitObject = builder.objectRef<LiveLimits>('RateLimit').implement({
-  description: 'The limits of one model or endpoint, and how much of them is used. A request must pass every window.',
+  description: 'The limits of one model or endpoint, and their current use. A request must pass every window.',
   fields: (t) => ({
     subject: t.exposeString('subject', { description: 'Model id, or `endpoint:` and a path.' }),
     tier: t.exposeString('tier', { description: "XS to L for a text model, otherwise the account's tier." }),
     windows: t.field({
       type: [RateLimitWindowType],
-      description: 'The windows that a request consumes from, all or none.',
+      description: 'The windows of a request. It consumes from all of them or from none.',
       complexity: { field: 1, multiplier: WINDOWS_MAX },
       resolve: ({ windows }) => windows,
     }),
@@ -61,7 +61,7 @@ const RateLimitConnection = builder.connectionObject(
 builder.objectField(AccountType, 'rateLimits', (t) =>
   t.field({
     type: RateLimitConnection,
-    description: 'The limits of this credential: those of each model that it may use, then those of endpoints.',
+    description: 'The limits of this credential: first those of each model that it may use, then those of endpoints.',
     args: pageArgs,
     complexity: pageComplexity,
     resolve: async (_account, page, context) =>

@@ -7,13 +7,13 @@ import { RequestOutcomeEnum, RequestType } from './request.ts'
 
 const RequestFilterInput = builder.inputType('RequestFilterInput', {
   description:
-    'Which requests are listed. An absent list is everything; several must all match; up to 100 values each.',
+    'Which requests to list. An absent filter matches everything; several filters must all match. Up to 100 values each.',
   fields: (t) => ({
-    from: t.field({ type: 'DateTime', description: 'Admitted at or after; absent: 90 days back.' }),
-    to: t.field({ type: 'DateTime', description: 'Admitted before; absent: now.' }),
-    apiKeyIds: t.idList({ description: 'Keys, as `ApiKey.apiKeyId`; revoked ones as well.' }),
+    from: t.field({ type: 'DateTime', description: 'Admitted at or after this time; 90 days ago if absent.' }),
+    to: t.field({ type: 'DateTime', description: 'Admitted before this time; now if absent.' }),
+    apiKeyIds: t.idList({ description: 'Keys, as `ApiKey.apiKeyId`, including revoked ones.' }),
     skus: t.stringList({ description: 'Model ids and `crypto-rpc-<network>`.' }),
-    outcomes: t.field({ type: [RequestOutcomeEnum], description: 'How they ended.' }),
+    outcomes: t.field({ type: [RequestOutcomeEnum], description: 'Outcomes of the requests.' }),
   }),
 })
 
@@ -26,10 +26,13 @@ builder.objectFields(AccountType, (t) => ({
   requests: t.field({
     type: RequestConnection,
     description:
-      'The log of requests that have ended, newest first, failed ones included. A page looks back 14 days and, with a filter, at 5,000 requests; it may be short and still have a next one, so go by `hasNextPage`.',
+      'The log of finished requests, newest first, including failed ones. A page covers 14 days and, with a filter, at most 5,000 requests. It may be short and still have a next page: use `hasNextPage`.',
     nullable: true,
     authScopes: { owner: true },
-    args: { ...pageArgs, filter: t.arg({ type: RequestFilterInput, description: 'Which of them; absent is all.' }) },
+    args: {
+      ...pageArgs,
+      filter: t.arg({ type: RequestFilterInput, description: 'Which requests to return; all if absent.' }),
+    },
     complexity: pageComplexity,
     resolve: async ({ id }, { filter, ...page }, { services }) =>
       toConnection(await services.usage.requests.list(id, page, parseInput(RequestFilter, filter ?? {})), page.after),
@@ -37,10 +40,10 @@ builder.objectFields(AccountType, (t) => ({
   request: t.field({
     type: RequestType,
     nullable: true,
-    description: 'The receipt of one request; null for an unknown one and while it runs.',
+    description: 'The receipt of one request; null if the request is unknown or still running.',
     authScopes: { owner: true },
     args: {
-      requestId: t.arg.string({ required: true, description: 'As the response header `CF-RAY` named it.' }),
+      requestId: t.arg.string({ required: true, description: 'The value of the response header `CF-RAY`.' }),
     },
     resolve: async ({ id }, { requestId }, { services }) => (await services.usage.requests.get(id, requestId)) ?? null,
   }),

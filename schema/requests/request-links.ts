@@ -5,11 +5,16 @@ import { LedgerTransferType } from '../ledger/ledger-transfer.ts'
 import { findRequests, RequestType } from './request.ts'
 
 const RequestIdempotency = builder.objectRef<RequestKey>('RequestIdempotency').implement({
-  description: 'The `Idempotency-Key` that a request was made under.',
+  description: 'The `Idempotency-Key` of a request.',
   fields: (t) => ({
-    key: t.exposeString('key', { description: 'As the client sent it.' }),
-    replays: t.exposeInt('replays', { description: 'Repeats so far that got the kept answer and cost nothing.' }),
-    keptUntil: t.expose('keptUntil', { type: 'DateTime', description: 'Until when a repeat gets that answer.' }),
+    key: t.exposeString('key', { description: 'The key that the client sent.' }),
+    replays: t.exposeInt('replays', {
+      description: 'Number of repeats that got the stored response and cost nothing.',
+    }),
+    keptUntil: t.expose('keptUntil', {
+      type: 'DateTime',
+      description: 'Until when a repeat gets the stored response.',
+    }),
   }),
 })
 
@@ -17,7 +22,7 @@ builder.objectFields(RequestType, (t) => ({
   ledgerTransfer: t.loadable({
     type: LedgerTransferType,
     nullable: true,
-    description: 'The posting that charged it; null when it cost nothing.',
+    description: 'The ledger transfer of the charge; null if the request cost nothing.',
     load: async (requestIds: string[], context: GraphQLContext) => {
       const charges = await context.services.money.ledger.chargesOf(requireCaller(context).accountId, requestIds)
       return requestIds.map((requestId) => charges.get(requestId) ?? null)
@@ -27,7 +32,7 @@ builder.objectFields(RequestType, (t) => ({
   idempotency: t.loadable({
     type: RequestIdempotency,
     nullable: true,
-    description: 'Its `Idempotency-Key`, known for 24 hours; null where it had none.',
+    description: 'Its `Idempotency-Key`, kept for 24 hours; null if it had none.',
     load: async (requestIds: string[], context: GraphQLContext) => {
       const keys = await context.services.usage.requests.keysOf(requireCaller(context).accountId, requestIds)
       return requestIds.map((requestId) => keys.get(requestId) ?? null)
@@ -40,7 +45,7 @@ builder.objectField(LedgerTransferType, 'request', (t) =>
   t.loadable({
     type: RequestType,
     nullable: true,
-    description: 'The request that was charged; null for other postings and once its usage has expired.',
+    description: 'The charged request; null for other transfers, and after its usage has expired.',
     load: (requestIds: string[], context: GraphQLContext) => findRequests(requestIds, context),
     resolve: ({ requestId }) => requestId,
   }),

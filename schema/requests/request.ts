@@ -8,19 +8,22 @@ import { UsageUnitTypeEnum } from '../usage/usage-dimensions.ts'
 
 /** One line per outcome, so that a new one does not compile until it is described. */
 const OUTCOMES: Record<Uppercase<UsageOutcome>, { value: UsageOutcome; description: string }> = {
-  COMPLETED: { value: 'completed', description: 'Answered whole.' },
-  CLIENT_DISCONNECTED: { value: 'client_disconnected', description: 'The client left; what it got was charged.' },
-  CUT_BY_BALANCE: { value: 'cut_by_balance', description: 'Ended early, since the money ended.' },
+  COMPLETED: { value: 'completed', description: 'The response was complete.' },
+  CLIENT_DISCONNECTED: {
+    value: 'client_disconnected',
+    description: 'The client disconnected; the delivered part was charged.',
+  },
+  CUT_BY_BALANCE: { value: 'cut_by_balance', description: 'Ended early because the balance ran out.' },
   CUT_BY_KEY: {
     value: 'cut_by_key',
-    description: 'Ended early, since its API key was revoked or expired; what was delivered was charged.',
+    description: 'Ended early because its API key was revoked or expired; the delivered part was charged.',
   },
-  RPC_ERROR: { value: 'rpc_error', description: 'Every call was answered with an error.' },
+  RPC_ERROR: { value: 'rpc_error', description: 'Every call returned an error.' },
   UPSTREAM_FAILED: {
     value: 'upstream_failed',
-    description: 'No provider or node gave a whole answer; nothing was charged.',
+    description: 'No provider or node returned a complete response; nothing was charged.',
   },
-  RELEASED: { value: 'released', description: 'Given up by the service; nothing was charged.' },
+  RELEASED: { value: 'released', description: 'Abandoned by the service; nothing was charged.' },
 }
 
 export const RequestOutcomeEnum = builder.enumType('RequestOutcome', {
@@ -37,7 +40,7 @@ const MODEL_TYPES: Record<UsageModelType, { description: string }> = {
 }
 
 export const RequestModelTypeEnum = builder.enumType('RequestModelType', {
-  description: 'What kind of model a request called.',
+  description: 'The kind of model that a request called.',
   values: MODEL_TYPES,
 })
 
@@ -46,18 +49,22 @@ const LINES_COMPLEXITY = { field: 1, multiplier: 4 }
 
 const RequestLineType = builder.objectRef<RequestLine>('RequestLine').implement({
   description:
-    'One priced part of a request, such as its input tokens. The amounts of all add up to the charge exactly.',
+    'One priced part of a request, such as its input tokens. The amounts of all lines add up exactly to the charge.',
   fields: (t) => ({
     type: t.exposeString('type', {
       description: '`Input`, `Output`, `Cache Read`, `Cache Write`; for RPC the method.',
     }),
-    units: t.field({ type: 'Decimal', description: 'How much was used.', resolve: ({ units }) => String(units) }),
+    units: t.field({
+      type: 'Decimal',
+      description: 'The number of units used.',
+      resolve: ({ units }) => String(units),
+    }),
     unitPrice: t.expose('unitPriceUsd', {
       type: 'Decimal',
       nullable: true,
-      description: 'The price of one unit in USD that was used; null where the line has no such price.',
+      description: 'The price of one unit in USD; null if the line has no unit price.',
     }),
-    amount: t.expose('amountNanoUsd', { type: 'Usd', description: 'What it cost.' }),
+    amount: t.expose('amountNanoUsd', { type: 'Usd', description: 'The amount charged.' }),
     amountNanoUsd: t.expose('amountNanoUsd', { type: 'NanoUsd', description: '`amount` in nano-USD.' }),
   }),
 })
@@ -66,56 +73,58 @@ export const RequestType = builder.objectRef<RequestRecord>('Request')
 
 builder.node(RequestType, {
   name: 'Request',
-  description:
-    'A request that was admitted and has ended: what it used, what it cost and how it went. This is its receipt.',
-  id: { resolve: ({ requestId }) => requestId, description: 'Globally unique id, opaque.' },
+  description: 'The receipt of a finished request: its usage, cost and outcome.',
+  id: { resolve: ({ requestId }) => requestId, description: 'Opaque, globally unique id.' },
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'requestId' in value && 'holdNanoUsd' in value,
   loadMany: findRequests,
   fields: (t) => ({
-    requestId: t.exposeString('requestId', { description: 'As the response header `CF-RAY` named it.' }),
+    requestId: t.exposeString('requestId', { description: 'The value of the response header `CF-RAY`.' }),
     apiKeyId: t.exposeID('keyId', {
       nullable: true,
-      description: 'The key that it was sent with, as `ApiKey.apiKeyId`; null for a wallet.',
+      description: 'The key of the request, as `ApiKey.apiKeyId`; null for a wallet.',
     }),
     sku: t.exposeString('sku', { description: 'Model id, or `crypto-rpc-<network>`.' }),
-    modelName: t.exposeString('modelName', { description: 'Name of the model for people.' }),
+    modelName: t.exposeString('modelName', { description: 'Display name of the model.' }),
     modelType: t.expose('modelType', {
       type: RequestModelTypeEnum,
       nullable: true,
-      description: 'What kind of model it called; null for RPC.',
+      description: 'The kind of model that was called; null for RPC.',
     }),
     network: t.string({
       nullable: true,
       description: 'Slug of the RPC network; null for models.',
       resolve: ({ sku, unitType }) => (unitType === 'credits' ? sku.slice(RPC_SKU_PREFIX.length) : null),
     }),
-    outcome: t.expose('outcome', { type: RequestOutcomeEnum, description: 'How it ended.' }),
-    currency: t.expose('currency', { type: CurrencyType, description: 'What it was paid in.' }),
-    charge: t.expose('chargeNanoUsd', { type: 'Usd', description: 'What it cost.' }),
+    outcome: t.expose('outcome', { type: RequestOutcomeEnum, description: 'How the request ended.' }),
+    currency: t.expose('currency', { type: CurrencyType, description: 'The currency of the charge.' }),
+    charge: t.expose('chargeNanoUsd', { type: 'Usd', description: 'The amount charged.' }),
     chargeNanoUsd: t.expose('chargeNanoUsd', { type: 'NanoUsd', description: '`charge` in nano-USD.' }),
     hold: t.expose('holdNanoUsd', {
       type: 'Usd',
-      description: 'What was set aside for it at the highest price; the rest was freed when it ended.',
+      description: 'The amount that was held at the worst-case price. The unspent part was released at the end.',
     }),
     holdNanoUsd: t.expose('holdNanoUsd', { type: 'NanoUsd', description: '`hold` in nano-USD.' }),
-    unitType: t.expose('unitType', { type: UsageUnitTypeEnum, description: 'What its units are.' }),
+    unitType: t.expose('unitType', { type: UsageUnitTypeEnum, description: 'The unit of `units`.' }),
     lines: t.field({
       type: [RequestLineType],
-      description: 'Its priced parts; empty when it failed.',
+      description: 'The priced parts of the request; empty if it failed.',
       complexity: LINES_COMPLEXITY,
       resolve: ({ lines }) => lines,
     }),
     estimated: t.exposeBoolean('estimated', {
-      description: "Whether the service's own count stands in for the provider's.",
+      description: 'Whether the usage was counted by the service because the provider reported none.',
     }),
     upstream: t.exposeString('upstreamId', {
       nullable: true,
-      description: 'Name of the provider or node that answered; null where none did.',
+      description: 'Id of the provider or node that responded; null if none did.',
     }),
-    retries: t.exposeInt('retries', { description: 'Providers or nodes that failed before that one.' }),
-    durationMs: t.exposeInt('durationMs', { description: 'From the admission to the end, in milliseconds.' }),
-    admittedAt: t.expose('admittedAt', { type: 'DateTime', description: 'When its hold was placed.' }),
-    settledAt: t.expose('settledAt', { type: 'DateTime', description: 'When its charge was written.' }),
+    retries: t.exposeInt('retries', { description: 'Number of providers or nodes that failed before `upstream`.' }),
+    durationMs: t.exposeInt('durationMs', { description: 'Milliseconds from the admission to the end.' }),
+    admittedAt: t.expose('admittedAt', {
+      type: 'DateTime',
+      description: 'When the request was admitted and its hold was created.',
+    }),
+    settledAt: t.expose('settledAt', { type: 'DateTime', description: 'When the charge was committed.' }),
   }),
 })
 

@@ -9,20 +9,21 @@ import { RequestType } from './request.ts'
 const REQUESTS_COMPLEXITY = { field: 1, multiplier: 100 }
 
 const UsageRecordedEvent = builder.objectRef<SettledRequests>('UsageRecordedEvent').implement({
-  description: 'Requests of an account that have ended.',
+  description: 'Finished requests of an account.',
   fields: (t) => ({
     accountId: t.exposeID('accountId', { description: 'The account, as `Account.accountId`.' }),
     requests: t.field({
       type: [RequestType],
-      description: 'In the order of their settlement, at most 100; none in the first event.',
+      description: 'The requests in the order of their settlement, at most 100; none in the first event.',
       complexity: REQUESTS_COMPLEXITY,
       resolve: ({ requests }) => [...requests],
     }),
     cursor: t.exposeString('cursor', {
-      description: 'Opaque. `after` with the last one continues without a gap, after a reconnect too.',
+      description: 'Opaque cursor. Pass the last one as `after` to continue without a gap, also after a reconnect.',
     }),
     missed: t.exposeBoolean('missed', {
-      description: 'Whether requests before these were left out, since more than 1,000 were missed; the log has them.',
+      description:
+        'Whether earlier requests were left out because more than 1,000 were missed; the request log has them.',
     }),
   }),
 })
@@ -31,12 +32,12 @@ builder.subscriptionField('usageRecorded', (t) =>
   t.field({
     type: UsageRecordedEvent,
     description:
-      "The account's requests as they end: each once, in order, within 250 ms of its charge. The first event has none and says where the stream begins.",
+      "The account's requests as they end: each only once, in order, within 250 ms of its charge. The first event has no requests; its cursor marks the beginning of the stream.",
     authScopes: { owner: true },
     args: {
       after: t.arg.string({
         description:
-          'A `cursor` of this subscription: what ended since then comes first. Absent: only what ends from now on.',
+          'A `cursor` of this subscription. Requests that ended since then are sent first. If absent, only new requests are sent.',
         validate: described(PageRequest.shape.after),
       }),
     },

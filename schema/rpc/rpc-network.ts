@@ -4,13 +4,13 @@ import { PricedMethodType } from './priced-method.ts'
 
 /** One line per family, so that a new family does not compile until it is described. */
 const FAMILIES: Record<Uppercase<RpcFamily>, { value: RpcFamily; description: string }> = {
-  EVM: { value: 'evm', description: 'Ethereum and chains like it.' },
+  EVM: { value: 'evm', description: 'Ethereum and compatible chains.' },
   STARKNET: { value: 'starknet', description: 'Starknet.' },
   SOLANA: { value: 'solana', description: 'Solana.' },
 }
 
 const RpcFamilyEnum = builder.enumType('RpcFamily', {
-  description: 'Chains that share one list of methods.',
+  description: 'Networks that share one list of methods.',
   values: FAMILIES,
 })
 
@@ -18,17 +18,20 @@ const RpcFamilyEnum = builder.enumType('RpcFamily', {
 const METHODS_COMPLEXITY = 40
 
 export const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implement({
-  description: 'A blockchain network whose nodes can be called by JSON-RPC.',
+  description: 'A blockchain network that can be called through JSON-RPC.',
   fields: (t) => ({
     slug: t.exposeString('slug', { description: 'Its name in the path `/api/v1/crypto/rpc/{network}`.' }),
-    family: t.expose('family', { type: RpcFamilyEnum, description: 'Which methods it has.' }),
-    chainId: t.exposeString('chainId', { description: 'The id that its nodes answer with.' }),
+    family: t.expose('family', {
+      type: RpcFamilyEnum,
+      description: 'The family of the network, which decides its methods.',
+    }),
+    chainId: t.exposeString('chainId', { description: 'The chain id that its nodes return.' }),
     caip2: t.exposeString('caip2', { description: 'Its CAIP-2 identifier.' }),
-    nativeSymbol: t.exposeString('nativeSymbol', { description: 'Symbol of the coin that pays for transactions.' }),
+    nativeSymbol: t.exposeString('nativeSymbol', { description: 'Symbol of the native coin.' }),
     baseCredits: t.exposeInt('baseCredits', { description: 'Credits of a standard call.' }),
     methods: t.field({
       type: [PricedMethodType],
-      description: 'The methods that it serves, by name, with their prices.',
+      description: 'Its available methods, by name, with their prices.',
       // A static table: long, but cheap to read.
       complexity: METHODS_COMPLEXITY,
       resolve: (network, _args, { services }) => services.rpc.proxy.pricedMethods(network),
@@ -39,7 +42,7 @@ export const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implem
 builder.queryField('rpcNetworks', (t) =>
   t.field({
     type: [RpcNetworkType],
-    description: 'The networks that are served, by name. Needs no credential.',
+    description: 'The available networks, by name. No credential is required.',
     complexity: { field: 1, multiplier: 30 },
     resolve: (_root, _args, { services }) => services.rpc.proxy.networks(),
   }),

@@ -4,12 +4,18 @@ import { operatorProcedure, router } from './trpc.ts'
 import { described } from '../../server/domain/validation/described.ts'
 
 const DoctorInput = z
-  .strictObject({ publicNodes: z.boolean().default(false).describe('Also ask the nodes that nobody configured') })
+  .strictObject({ publicNodes: z.boolean().default(false).describe('Also check public nodes that are not configured') })
   .prefault({})
 
 const VerifyPartInput = z
   .strictObject({
-    cursor: z.string().min(1).max(4_096).nullable().default(null).describe('Of the part before; null for the first'),
+    cursor: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .nullable()
+      .default(null)
+      .describe('Cursor of the previous part; null for the first part'),
   })
   .prefault({})
 

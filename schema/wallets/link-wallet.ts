@@ -6,18 +6,18 @@ import { LinkedWalletType } from './linked-wallet.ts'
 import { SignInChallengeType } from './sign-in-challenge.ts'
 
 const LinkWalletInput = builder.inputType('LinkWalletInput', {
-  description: 'A message that a wallet signed to be linked to this account.',
+  description: 'A message signed by a wallet to link it to this account.',
   fields: (t) => ({
     payload: t.string({
       required: true,
       description:
-        'Base64 of the signed JSON, as the header SIGN-IN-WITH-X has it; its statement and Resources name this account alone, as those of `walletLinkChallenge` do.',
+        'Base64 of the signed JSON, as in the header SIGN-IN-WITH-X. Its statement and Resources name only this account, as in `walletLinkChallenge`.',
     }),
   }),
 })
 
 const LinkWalletPayload = builder.objectRef<MadeLink>('LinkWalletPayload').implement({
-  description: 'The link that was made, and what moved with it.',
+  description: 'The new link, and the amounts that moved.',
   fields: (t) => ({
     linkedWallet: t.field({
       type: LinkedWalletType,
@@ -26,7 +26,7 @@ const LinkWalletPayload = builder.objectRef<MadeLink>('LinkWalletPayload').imple
     }),
     movedUsd: t.field({
       type: 'Usd',
-      description: "What was free on the wallet's own account and is on this one now.",
+      description: "The free USD balance of the wallet's own account, which moved to this account.",
       resolve: ({ movedNano }) => movedNano.usd,
     }),
     movedUsdNanoUsd: t.field({
@@ -36,7 +36,7 @@ const LinkWalletPayload = builder.objectRef<MadeLink>('LinkWalletPayload').imple
     }),
     movedDiem: t.field({
       type: 'Usd',
-      description: "What was left of the wallet's DIEM of this day, alike.",
+      description: "The rest of the wallet's DIEM of this day, which moved to this account.",
       resolve: ({ movedNano }) => movedNano.diem,
     }),
     movedDiemNanoUsd: t.field({
@@ -48,12 +48,12 @@ const LinkWalletPayload = builder.objectRef<MadeLink>('LinkWalletPayload').imple
 })
 
 const UnlinkWalletInput = builder.inputType('UnlinkWalletInput', {
-  description: 'The wallet to be unlinked.',
-  fields: (t) => ({ address: t.string({ required: true, description: 'Its address.' }) }),
+  description: 'The wallet to unlink.',
+  fields: (t) => ({ address: t.string({ required: true, description: "The wallet's address." }) }),
 })
 
 const UnlinkWalletPayload = builder.objectRef<LinkedWallet>('UnlinkWalletPayload').implement({
-  description: 'The link that was ended.',
+  description: 'The removed link.',
   fields: (t) => ({
     linkedWallet: t.field({ type: LinkedWalletType, description: 'The wallet and its link.', resolve: (link) => link }),
   }),
@@ -62,7 +62,7 @@ const UnlinkWalletPayload = builder.objectRef<LinkedWallet>('UnlinkWalletPayload
 builder.queryField('walletLinkChallenge', (t) =>
   t.field({
     type: SignInChallengeType,
-    description: 'A message for a wallet to sign, for `linkWallet`. Nothing is stored by asking.',
+    description: 'A message for a wallet to sign, for `linkWallet`. This query stores nothing.',
     authScopes: { admin: true },
     resolve: (_root, _args, context) =>
       context.services.wallets.challenges.createLink(requireCaller(context).accountId),
@@ -73,7 +73,7 @@ builder.mutationField('linkWallet', (t) =>
   t.field({
     type: LinkWalletPayload,
     description:
-      'Links the wallet that signed the message to the account. From then on, within a second, its requests and payments are those of the account. What it owns moves there; requests that run are charged where they began, and what they leave moves when the link is repeated. Fails with CONFLICT when the wallet is linked elsewhere or the account has 20.',
+      'Links the wallet that signed the message to the account. Within a second, its requests and payments count for the account. Its free balance moves to the account. Running requests are charged to the account where they began; what they leave unspent moves when the link is repeated. Fails with CONFLICT if the wallet is linked to another account or the account has 20 wallets.',
     authScopes: { admin: true },
     args: { input: t.arg({ type: LinkWalletInput, required: true, description: 'The signed message.' }) },
     resolve: (_root, { input }, context) => {
@@ -87,7 +87,7 @@ builder.mutationField('unlinkWallet', (t) =>
   t.field({
     type: UnlinkWalletPayload,
     description:
-      'Lets the wallet use its own account again. No money moves, and keys that it made stay. Fails with NOT_FOUND for a wallet that is not linked to this account.',
+      'Unlinks a wallet, which then uses its own account again. No money moves, and keys that it created remain. Fails with NOT_FOUND if the wallet is not linked to this account.',
     authScopes: { admin: true },
     args: { input: t.arg({ type: UnlinkWalletInput, required: true, description: 'The wallet.' }) },
     resolve: (_root, { input }, context) =>

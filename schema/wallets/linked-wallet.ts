@@ -5,17 +5,17 @@ import { builder } from '../builder.ts'
 import { WalletType } from './wallet.ts'
 
 export const LinkedWalletType = builder.objectRef<LinkedWallet>('LinkedWallet').implement({
-  description: 'A wallet that acts as the account: it signs in as it, and what it pays is credited to it.',
+  description: 'A wallet that acts as the account: it signs in as the account, and its payments are credited to it.',
   fields: (t) => ({
     wallet: t.field({ type: WalletType, description: 'The wallet.', resolve: (linked) => linked }),
-    linkedAt: t.expose('linkedAt', { type: 'DateTime', description: 'Since when.' }),
+    linkedAt: t.expose('linkedAt', { type: 'DateTime', description: 'When the wallet was linked.' }),
   }),
 })
 
 builder.objectField(AccountType, 'wallets', (t) =>
   t.field({
     type: [LinkedWalletType],
-    description: 'The wallets that are linked to the account, at most 20, first linked first.',
+    description: 'The wallets linked to the account, in the order in which they were linked; at most 20.',
     nullable: true,
     authScopes: { owner: true },
     complexity: { field: 1, multiplier: LINKED_WALLETS_MAX },

@@ -5,21 +5,23 @@ type Info = SignInChallenge['info']
 type SupportedChain = SignInChallenge['supportedChains'][number]
 
 const SignInInfo = builder.objectRef<Info>('SignInInfo').implement({
-  description: 'The fields of a message to sign (EIP-4361; on Solana the same lines).',
+  description: 'The fields of a message to sign (EIP-4361; the same lines on Solana).',
   fields: (t) => ({
     domain: t.exposeString('domain', { description: 'Host that the message is for.' }),
-    uri: t.exposeString('uri', { description: 'What the message is for; its origin counts.' }),
+    uri: t.exposeString('uri', { description: 'The URI that the message is for; only its origin is checked.' }),
     version: t.exposeString('version', { description: 'Always `1`.' }),
-    nonce: t.exposeString('nonce', { description: 'Fresh; a wallet may as well make up its own.' }),
-    issuedAt: t.exposeString('issuedAt', { description: 'Now, as RFC 3339 writes it.' }),
-    expirationTime: t.exposeString('expirationTime', { description: 'Five minutes later.' }),
-    statement: t.exposeString('statement', { description: 'What the wallet shows; any other does as well.' }),
-    resources: t.exposeStringList('resources', { description: 'What the message is about.' }),
+    nonce: t.exposeString('nonce', { description: 'A new nonce; a wallet may also create its own.' }),
+    issuedAt: t.exposeString('issuedAt', { description: 'The current time in RFC 3339.' }),
+    expirationTime: t.exposeString('expirationTime', { description: 'Five minutes after `issuedAt`.' }),
+    statement: t.exposeString('statement', {
+      description: 'The text that the wallet shows; any other text is accepted too.',
+    }),
+    resources: t.exposeStringList('resources', { description: 'The resources that the message is about.' }),
   }),
 })
 
 const SignInChain = builder.objectRef<SupportedChain>('SignInChain').implement({
-  description: 'A chain whose wallets may sign.',
+  description: 'A chain whose wallets can sign in.',
   fields: (t) => ({
     chainId: t.exposeString('chainId', { description: 'CAIP-2 name.' }),
     type: t.exposeString('type', { description: '`eip191`, `eip1271` or `ed25519`.' }),
@@ -27,12 +29,12 @@ const SignInChain = builder.objectRef<SupportedChain>('SignInChain').implement({
 })
 
 export const SignInChallengeType = builder.objectRef<SignInChallenge>('SignInChallenge').implement({
-  description: 'What a wallet may sign to prove itself.',
+  description: 'A message that a wallet can sign to prove its identity.',
   fields: (t) => ({
     info: t.field({ type: SignInInfo, description: 'The fields of the message.', resolve: ({ info }) => info }),
     supportedChains: t.field({
       type: [SignInChain],
-      description: 'The chains whose wallets may sign.',
+      description: 'The chains whose wallets can sign in.',
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ supportedChains }) => supportedChains,
     }),
@@ -42,7 +44,7 @@ export const SignInChallengeType = builder.objectRef<SignInChallenge>('SignInCha
 builder.queryField('signInChallenge', (t) =>
   t.field({
     type: SignInChallengeType,
-    description: 'A message for a wallet to sign, for `signInWithWallet`. Nothing is stored by asking.',
+    description: 'A message for a wallet to sign, for `signInWithWallet`. This query stores nothing.',
     resolve: (_root, _args, { services }) => services.wallets.challenges.create('/graphql'),
   }),
 )

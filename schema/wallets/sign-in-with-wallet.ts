@@ -14,7 +14,7 @@ const SignInWithWalletInput = builder.inputType('SignInWithWalletInput', {
   fields: (t) => ({
     payload: t.string({
       required: true,
-      description: 'What the header SIGN-IN-WITH-X of the REST API takes: Base64 of the signed JSON.',
+      description: "The value of the REST API's header SIGN-IN-WITH-X: Base64 of the signed JSON.",
     }),
   }),
 })
@@ -23,11 +23,14 @@ const SignInWithWalletPayload = builder.objectRef<SignedIn>('SignInWithWalletPay
   description: 'The session of a wallet.',
   fields: (t) => ({
     sessionToken: t.exposeString('sessionToken', {
-      description: 'For `Authorization: Bearer`, here and on sockets; it reads the account and changes nothing.',
+      description: 'Token for `Authorization: Bearer`, also on sockets. It can read the account but change nothing.',
     }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When the session and its sockets end.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'When the session expires and its sockets are closed.',
+    }),
     wallet: t.field({ type: WalletType, description: 'The wallet that signed.', resolve: ({ wallet }) => wallet }),
-    accountId: t.exposeID('accountId', { description: 'Its account, as `Account.accountId`.' }),
+    accountId: t.exposeID('accountId', { description: "The wallet's account, as `Account.accountId`." }),
   }),
 })
 
@@ -35,7 +38,7 @@ builder.mutationField('signInWithWallet', (t) =>
   t.field({
     type: SignInWithWalletPayload,
     description:
-      'Signs a wallet in by one signed message, which is taken once and within 5 minutes. Fails with UNAUTHENTICATED, and the reason of the refusal in `extensions.reason`.',
+      'Signs a wallet in with a signed message, which is accepted only once and within 5 minutes. Fails with UNAUTHENTICATED and the reason in `extensions.reason`.',
     args: { input: t.arg({ type: SignInWithWalletInput, required: true, description: 'The signed message.' }) },
     resolve: async (_root, { input }, { services, transport }) => {
       const caller = await services.wallets.signIn.signIn(input.payload, transport.remoteAddress)

@@ -2,7 +2,7 @@ import type { WalletAddress } from '../../server/domain/wallets/wallet-address.t
 import { builder } from '../builder.ts'
 
 const WalletChainEnum = builder.enumType('WalletChain', {
-  description: 'What kind of key a wallet has.',
+  description: 'The chain of a wallet.',
   values: {
     EVM: { value: 'evm' as const, description: 'A key or a contract on Base.' },
     SOLANA: { value: 'solana' as const, description: 'A key on Solana.' },
@@ -10,9 +10,11 @@ const WalletChainEnum = builder.enumType('WalletChain', {
 })
 
 export const WalletType = builder.objectRef<WalletAddress>('Wallet').implement({
-  description: 'A wallet, which signs in for itself and pays for itself.',
+  description: 'A wallet, which can sign in and pay.',
   fields: (t) => ({
-    chain: t.expose('chain', { type: WalletChainEnum, description: 'What kind of key it has.' }),
-    address: t.exposeString('address', { description: 'In lower case on EVM; as it is on Solana.' }),
+    chain: t.expose('chain', { type: WalletChainEnum, description: 'The chain of the wallet.' }),
+    address: t.exposeString('address', {
+      description: 'The address, in lower case for EVM; case-sensitive for Solana.',
+    }),
   }),
 })

@@ -11,7 +11,7 @@ const HEADER_BYTES_MAX = 16 * 1024
 
 /** Node's parser refuses some requests before any route sees them; these are its codes with a status and a sentence. */
 const PARSER_REFUSALS: Record<string, { status: number; error: string }> = {
-  HPE_HEADER_OVERFLOW: { status: 431, error: `The request headers are larger than ${HEADER_BYTES_MAX} bytes together` },
+  HPE_HEADER_OVERFLOW: { status: 431, error: `The request headers are larger than ${HEADER_BYTES_MAX} bytes in total` },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'The request did not arrive in time' },
 }
 const MALFORMED = { status: 400, error: 'The request is not valid HTTP' }

@@ -14,7 +14,7 @@ export function startMaintenance(tasks: readonly MaintenanceTask[], log: Log): (
       if (running) return
       running = true
       void run()
-        .catch((error: unknown) => log.warn('maintenance failed; it runs again', { task: name, error }))
+        .catch((error: unknown) => log.warn('maintenance failed; it is retried', { task: name, error }))
         .finally(() => {
           running = false
         })

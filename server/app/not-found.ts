@@ -13,7 +13,7 @@ export function mountNotFound(app: Express, { log, ids, identity }: NotFoundPart
   }
   app.use((request: Request, response: Response) => {
     identify(response)
-    const message = `There is no ${request.method} ${request.path}; the REST API is at /api/v1, GraphQL at /graphql`
+    const message = `${request.method} ${request.path} does not exist; the REST API is at /api/v1, GraphQL at /graphql`
     const isOpenAiForm = openAiErrors || request.headers[`x-${serviceName}-error-format`] === 'openai'
     const code = 'NOT_FOUND'
     response

@@ -49,8 +49,7 @@ function maintenanceTasks(
 export async function stopServices(parts: Parts, { log }: Surroundings): Promise<void> {
   const { accounts, bodies, limits, money, operations, payments, requests, rpc, wallets } = parts
   await withDeadline(Promise.all([money.metering.drained(), payments.drained()]), SETTLE_DEADLINE_MS).catch(
-    (error: unknown) =>
-      log.warn('not everything could be settled; what is left is released or finished later', { error }),
+    (error: unknown) => log.warn('not everything could be settled; the rest is released or finished later', { error }),
   )
   // A node that hangs must not hold up the end; what was not stored is read again.
   await withDeadline(wallets.stakes.stop(), STAKES_DEADLINE_MS).catch(() => undefined)

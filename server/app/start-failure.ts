@@ -19,9 +19,10 @@ export function describeStartFailure(error: unknown): string {
   }
   // A name with several addresses fails with one error for each, and no message of its own.
   const reason = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
-  if (isTransientDatabaseFailure(error)) return `The database at DATABASE_URL does not answer (${withoutUrls(reason)}).`
+  if (isTransientDatabaseFailure(error))
+    return `The database at DATABASE_URL does not respond (${withoutUrls(reason)}).`
   if (error instanceof DatabaseError) {
-    return `The database at DATABASE_URL refused: ${withoutUrls(error.message)} (${error.code})`
+    return `The database at DATABASE_URL rejected the connection: ${withoutUrls(error.message)} (${error.code})`
   }
   return describe(summarizeError(error))
 }

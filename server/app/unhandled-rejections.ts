@@ -5,5 +5,5 @@ import type { Log } from '../domain/log.ts'
  * this process, whose other requests go on.
  */
 export function logUnhandledRejections(log: Log): void {
-  process.on('unhandledRejection', (error) => log.error('a call failed for which nobody waited', { error }))
+  process.on('unhandledRejection', (error) => log.error('a call failed without a handler for its error', { error }))
 }

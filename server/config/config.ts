@@ -114,7 +114,7 @@ async function loadFile(env: Env, options: LoadConfigOptions): Promise<LoadedFil
     return { kind: 'invalid', problems: parsed.problems.map((problem) => `${path}: ${problem}`) }
   }
   if (env.configPath !== null) {
-    return { kind: 'invalid', problems: [`SLUICE_CONFIG: there is no file at ${path}`] }
+    return { kind: 'invalid', problems: [`SLUICE_CONFIG: the file ${path} does not exist`] }
   }
   const ports = LOCAL_MODEL_PORTS.filter((port) => port !== env.http.port)
   const servers = await (options.probe ?? probeLocalModels)(ports)
@@ -126,14 +126,17 @@ async function readTextIfPresent(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw new ConfigError([`${path}: it cannot be read: ${error instanceof Error ? error.message : String(error)}`])
+    throw new ConfigError([
+      `${path}: the file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    ])
   }
 }
 
 /** Machines that share a database must share its secrets, so none of them may make up its own. */
 function findMissingSecrets(env: Env, reported: readonly string[]): string[] {
   if (!env.production || env.databaseUrl === null) return []
-  const reason = 'must be set when NODE_ENV is production and DATABASE_URL is set; `openssl rand -base64 32` makes one'
+  const reason =
+    'must be set if NODE_ENV is production and DATABASE_URL is set; generate one with `openssl rand -base64 32`'
   return Object.entries({ SLUICE_OPERATOR_TOKEN: env.operatorToken, SLUICE_KEY_PEPPER: env.keyPepper })
     .filter(([name, value]) => value === null && !reported.some((problem) => problem.startsWith(name)))
     .map(([name]) => `${name}: ${reason}`)

@@ -35,12 +35,12 @@ const operatorTokens = z
     const sound = operators.every(({ token }) => token.length >= SECRET_LENGTH_MIN)
     if (!sound)
       context.addIssue(
-        `must be name:token pairs with commas between them, tokens of at least ${SECRET_LENGTH_MIN} characters`,
+        `must be comma-separated name:token pairs, with tokens of at least ${SECRET_LENGTH_MIN} characters`,
       )
     const names = operators.map(({ name }) => name)
     if (sound && (new Set(names).size < names.length || names.includes(DEFAULT_OPERATOR_NAME)))
       context.addIssue(
-        `must name each operator once, and none "${DEFAULT_OPERATOR_NAME}", which SLUICE_OPERATOR_TOKEN stands for`,
+        `must name each operator only once, and must not contain "${DEFAULT_OPERATOR_NAME}", whose token is SLUICE_OPERATOR_TOKEN`,
       )
     return operators
   })

@@ -55,8 +55,8 @@ export function toDatabaseUnavailable(error: unknown): DomainError | undefined {
 
 function unavailableMessage(error: unknown): string | undefined {
   if (isLockTimeout(error)) return 'Another request is changing the same data; try again shortly'
-  if (codeOf(error) === QUERY_CANCELED) return 'The query took too long; ask for less at a time, or try again shortly'
-  if (isTransientDatabaseFailure(error)) return 'The service cannot take requests at the moment; try again shortly'
+  if (codeOf(error) === QUERY_CANCELED) return 'The query took too long; request less at a time, or try again shortly'
+  if (isTransientDatabaseFailure(error)) return 'The service is temporarily unavailable; try again shortly'
   return undefined
 }
 

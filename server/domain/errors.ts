@@ -119,5 +119,5 @@ export class DomainError extends Error {
 }
 
 export function accountMissing(accountId: string): DomainError {
-  return new DomainError('not_found', `There is no account ${accountId.slice(0, 64)}`)
+  return new DomainError('not_found', `The account ${accountId.slice(0, 64)} does not exist`)
 }

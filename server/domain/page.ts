@@ -79,7 +79,7 @@ export function decodeCursor<Schema extends z.ZodType>(
   if (key?.success) return key.data
   throw invalidField(
     scope.field ?? 'after',
-    'is no cursor of this list; pass one that this list returned, or leave it out',
+    'is not a cursor of this list; pass a cursor that this list returned, or omit it',
   )
 }
 

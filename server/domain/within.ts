@@ -4,7 +4,7 @@ import { DomainError } from './errors.ts'
 export function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      const message = 'The service cannot take requests at the moment; try again shortly'
+      const message = 'The service is temporarily unavailable; try again shortly'
       reject(new DomainError('unavailable', message, { retryAfterSeconds: 1 }))
     }, milliseconds)
     work.then(resolve, reject).finally(() => clearTimeout(timer))

@@ -20,23 +20,23 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'sluice_' })
   const rateStoreLosses = new Counter({
     name: 'sluice_rate_store_losses_total',
-    help: 'Calls that the shared rate store did not answer',
+    help: 'Calls to the shared rate store without a response',
     registers: [registry],
   })
   const paymentSteps = new Counter({
     name: 'sluice_payments_total',
-    help: 'Payments by wallet that came to a state, per chain',
+    help: 'Wallet payments that reached a state, per chain',
     labelNames: ['network', 'state'],
     registers: [registry],
   })
   const unresolvedPayments = new Gauge({
     name: 'sluice_payments_unresolved',
-    help: 'Payments by wallet whose end is unknown, over all processes',
+    help: 'Wallet payments whose outcome is unknown, over all processes',
     registers: [registry],
   })
   const oldestPayment = new Gauge({
     name: 'sluice_payments_unresolved_oldest_age_seconds',
-    help: 'Age of the oldest of them; 0 when there is none',
+    help: 'Age of the oldest unresolved payment; 0 if there is none',
     registers: [registry],
   })
   const paymentFees = new Gauge({
@@ -47,7 +47,7 @@ export function createMetrics(): Metrics {
   })
   const paymentFeeBudget = new Gauge({
     name: 'sluice_payment_fee_budget',
-    help: 'Fees that the settlements of a UTC day may cost, in ETH or SOL',
+    help: 'Maximum fees of the settlements of a UTC day, in ETH or SOL',
     labelNames: ['network'],
     registers: [registry],
   })

@@ -35,6 +35,6 @@ export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded'
 
   constructor(deadlineMs: number) {
-    super(`no answer within ${deadlineMs} ms`)
+    super(`no response within ${deadlineMs} ms`)
   }
 }

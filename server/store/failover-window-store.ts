@@ -176,7 +176,7 @@ export class FailoverWindowStore implements WindowStore {
       throw error
     }
     if (wasLost) log.info('rate limits: shared store is back')
-    else log.warn('rate limits: the shared store had forgotten its windows; what this process admitted was restored')
+    else log.warn('rate limits: the shared store had lost its windows; what this process admitted was restored')
   }
 
   #takeUnshared(): Iterable<HeldWindow> {

@@ -29,7 +29,7 @@ describe('an unknown failure', () => {
     expect(answer.status).toBe(200)
     expect(answer.errors).toEqual([
       {
-        message: 'Something went wrong on our side. Try again; if it stays, report the request id.',
+        message: 'An internal error occurred. Try again; if the error persists, report the request id.',
         locations: [expect.anything()],
         path: ['viewer', 'balances'],
         extensions: { code: 'INTERNAL_SERVER_ERROR', requestId },

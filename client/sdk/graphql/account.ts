@@ -28,7 +28,7 @@ export class Account {
   }
 
   /**
-   * Name, tier and balances: whole, held by running requests, and free to spend.
+   * Name, tier and balances: total, held by running requests, and free.
    *
    * @example
    * const { balances } = await sluice.account.retrieve()
@@ -39,16 +39,19 @@ export class Account {
     return readViewer(this.#transport, { document: ACCOUNT, variables: {}, toData }, options)
   }
 
-  /** The wallets that act as this account, at most 20, first linked first. Needs an ADMIN key, as all about links does. */
+  /**
+   * The wallets linked to this account, in the order in which they were linked; at most 20. All methods for links
+   * require an ADMIN key.
+   */
   wallets(options?: RequestOptions): ApiPromise<LinkedWallet[]> {
     const toData = ({ wallets }: { wallets: LinkedWallet[] | null }): LinkedWallet[] => requireField(wallets)
     return readViewer(this.#transport, { document: LINKED_WALLETS, variables: {}, toData }, options)
   }
 
   /**
-   * Links a wallet to this account: from then on its requests and payments are the account's, and what it owns moves here.
-   * Takes the wallet, or what a wallet elsewhere made of `walletLinkChallenge` by `signChallenge`. Throws ConflictError where
-   * the wallet is linked to another account.
+   * Links a wallet to this account: its requests and payments then count for the account, and its free balance moves
+   * here. Accepts the wallet, or the result of `signChallenge` for a wallet elsewhere. Throws ConflictError if the
+   * wallet is linked to another account.
    *
    * @example
    * const { movedUsd } = await sluice.account.linkWallet(wallet)
@@ -57,13 +60,16 @@ export class Account {
     return toApiPromise(this.#linkWallet(wallet, options))
   }
 
-  /** A message for `linkWallet`, to be signed within five minutes. */
+  /** A message for `linkWallet`, which must be signed within five minutes. */
   walletLinkChallenge(options?: RequestOptions): ApiPromise<SignInMessage> {
     const toResult = ({ walletLinkChallenge }: WalletLinkChallengeData): SignInMessage => walletLinkChallenge.info
     return pickFromOperation(this.#transport, { document: WALLET_LINK_CHALLENGE, variables: {}, toResult }, options)
   }
 
-  /** From now on the wallet uses its own account again; no money moves. Throws NotFoundError for a wallet that is not linked here. */
+  /**
+   * Unlinks a wallet, which then uses its own account again. No money moves. Throws NotFoundError if the wallet is not
+   * linked to this account.
+   */
   unlinkWallet(address: string, options?: RequestOptions): ApiPromise<LinkedWallet> {
     const toResult = ({ unlinkWallet }: UnlinkWalletData): LinkedWallet => unlinkWallet.linkedWallet
     return pickFromOperation(this.#transport, { document: UNLINK_WALLET, variables: { address }, toResult }, options)
@@ -78,7 +84,7 @@ export class Account {
   }
 }
 
-/** Every posting that made the balances what they are. */
+/** The ledger transfers of the account. */
 export class Ledger {
   readonly #transport: Transport
 
@@ -87,7 +93,7 @@ export class Ledger {
   }
 
   /**
-   * The postings of both currencies, newest first.
+   * The ledger transfers in both currencies, newest first.
    *
    * @example
    * for await (const { createdAt, kind, amount } of sluice.ledger.list()) console.log(createdAt, kind, amount)

@@ -15,8 +15,8 @@ interface Operation<Data, Variables> {
 }
 
 /**
- * Runs one query or mutation. Throws the ApiError of the answer's first error; its `body` has them all, and the data that came
- * beside them. A document with a mutation in it is not tried again once the service may have seen it.
+ * Runs one query or mutation. Throws the ApiError of the response's first error; its `body` has all errors and the
+ * data. A document with a mutation is not retried if the service may have received it.
  */
 export function runOperation<Data, Variables>(
   transport: Transport,

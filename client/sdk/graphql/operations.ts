@@ -4,7 +4,7 @@ import type { ApiKeyType, ImageQuality, LimitPeriod, ModelPrivacy, QuoteInput, R
 import type { TypedDocument } from './typed-document.ts'
 
 export interface AccountData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: AccountDetails | null
 }
 
@@ -16,32 +16,32 @@ export interface QuoteVariables {
 }
 
 export interface QuoteData {
-  /** The price of a request before it is sent, checked as the request would be. Needs no credential, but for messages that must be counted; with a key, its models are those that may be quoted. */
+  /** The price of a request before it is sent, with the same checks as the request. A credential is required only for messages whose tokens must be counted; a key can only quote the models that it may use. */
   quote: {
-    /** What is set aside before it runs, which the free balance must cover; the rest is freed when it ends. */
+    /** The amount held before the request runs. The free balance must cover it; the unspent part is released when the request ends. */
     hold: string
-    /** What it is expected to cost; of a chat with as many tokens as the details say. */
+    /** The expected price; for a chat, with the number of tokens given in its details. */
     price: string
     /** The details of a chat request. */
     chat: {
-      /** The model that would serve it. */
+      /** The model that would serve the request. */
       modelId: string
       /** Tokens of the prompt. */
       promptTokens: number
-      /** Tokens of all answers together that `price` is for: the limit that was asked for, or an ordinary answer. */
+      /** Completion tokens of all choices together that `price` assumes: the requested limit, or a typical length. */
       completionTokens: number
     } | null
     /** The details of images. */
     image: {
-      /** The model that would serve it. */
+      /** The model that would serve the request. */
       modelId: string
-      /** How many. */
+      /** The number of images. */
       count: number
-      /** Of one image. */
+      /** The price of one image. */
       unitPrice: string
-      /** The one that is priced; null where the price does not depend on it. */
+      /** The one that is priced; null if the price does not depend on it. */
       resolution: string | null
-      /** The one that is priced; null where the price does not depend on it. */
+      /** The one that is priced; null if the price does not depend on it. */
       quality: ImageQuality | null
     } | null
     /** The details of a JSON-RPC body. */
@@ -50,11 +50,11 @@ export interface QuoteData {
       credits: number
       /** One for each request, in order. */
       calls: {
-        /** As it stands in a request. */
+        /** The method name as used in a request. */
         name: string
-        /** Base credits of the network times the tier. */
+        /** Base credits of the network times the factor of the tier. */
         credits: number
-        /** What a call costs in USD. */
+        /** The price of a call in USD. */
         price: string
       }[]
     } | null
@@ -70,13 +70,13 @@ export interface LedgerPageVariables {
 }
 
 export interface LedgerPageData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: {
-    /** Every posting of both currencies, newest first. */
+    /** All ledger transfers in both currencies, newest first. */
     ledger: {
       /** The items without their cursors. */
       nodes: LedgerEntry[]
-      /** Where this page lies in the whole list. */
+      /** The position of this page in the list. */
       pageInfo: PageEnd
     } | null
   } | null
@@ -92,13 +92,13 @@ export interface RequestPageVariables {
 }
 
 export interface RequestPageData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: {
-    /** The log of requests that have ended, newest first, failed ones included. A page looks back 14 days and, with a filter, at 5,000 requests; it may be short and still have a next one, so go by `hasNextPage`. */
+    /** The log of finished requests, newest first, including failed ones. A page covers 14 days and, with a filter, at most 5,000 requests. It may be short and still have a next page: use `hasNextPage`. */
     requests: {
       /** The items without their cursors. */
       nodes: RequestRecord[]
-      /** Where this page lies in the whole list. */
+      /** The position of this page in the list. */
       pageInfo: PageEnd
     } | null
   } | null
@@ -112,20 +112,20 @@ export interface RequestReceiptVariables {
 }
 
 export interface RequestReceiptData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: {
-    /** The receipt of one request; null for an unknown one and while it runs. */
+    /** The receipt of one request; null if the request is unknown or still running. */
     request: RequestRecord & {
-      /** Its `Idempotency-Key`, known for 24 hours; null where it had none. */
+      /** Its `Idempotency-Key`, kept for 24 hours; null if it had none. */
       idempotency: {
-        /** As the client sent it. */
+        /** The key that the client sent. */
         key: string
-        /** Repeats so far that got the kept answer and cost nothing. */
+        /** Number of repeats that got the stored response and cost nothing. */
         replays: number
-        /** Until when a repeat gets that answer. */
+        /** Until when a repeat gets the stored response. */
         keptUntil: string
       } | null
-      /** The posting that charged it; null when it cost nothing. */
+      /** The ledger transfer of the charge; null if the request cost nothing. */
       ledgerTransfer: LedgerEntry | null
     } | null
   } | null
@@ -139,32 +139,32 @@ export interface UsageCubeVariables {
 }
 
 export interface UsageCubeData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: {
-    /** Exact usage by time, network, method, key and more. Without an input: the last 7 days in one row. */
+    /** Exact usage by time, network, method, key and more. Without an input, the last 7 days in one row. */
     usage: {
       /** First day. */
       from: string
-      /** Last day, included. */
+      /** Last day, inclusive. */
       to: string
-      /** Whose days they are. */
+      /** The time zone of the days. */
       timeZone: string
-      /** Whether there are more than 1,000 rows: ask for fewer days or dimensions to see them. */
+      /** Whether there are more than 1,000 rows. Request fewer days or dimensions to see all rows. */
       truncated: boolean
-      /** The sum of all rows, those beyond the 1,000 included. */
+      /** The sum of all rows, including those beyond the first 1,000. */
       totals: {
-        /** What was charged. Both currencies together unless they are grouped or filtered. */
+        /** The amount charged, in both currencies together unless they are grouped or filtered. */
         amount: string
-        /** What was paid in USD. */
+        /** Amount paid in USD. */
         usd: string
-        /** What was paid in DIEM. */
+        /** Amount paid in DIEM. */
         diem: string
-        /** Requests, each counted once. In rows of METHOD, or where methods are filtered, each counts with every one that it has. */
+        /** Number of requests, each counted once. In rows by METHOD, or with a filter by methods, a request counts once for each of its methods. */
         requests: number
-        /** Units; null where units of several kinds would be added up: group by UNIT_TYPE to see each. */
+        /** Number of units; null if units of several kinds would be added up. Group by UNIT_TYPE to see each kind. */
         units: string | null
       }
-      /** In the order asked for, then by the dimensions; at most 1,000. */
+      /** Rows in the requested order, then by dimensions; at most 1,000. */
       rows: UsageCell[]
     } | null
   } | null
@@ -179,13 +179,13 @@ export interface RateLimitPageVariables {
 }
 
 export interface RateLimitPageData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: {
-    /** The limits of this credential: those of each model that it may use, then those of endpoints. */
+    /** The limits of this credential: first those of each model that it may use, then those of endpoints. */
     rateLimits: {
       /** The items without their cursors. */
       nodes: LimitFill[]
-      /** Where this page lies in the whole list. */
+      /** The position of this page in the list. */
       pageInfo: PageEnd
     }
   } | null
@@ -200,13 +200,13 @@ export interface RefusalPageVariables {
 }
 
 export interface RefusalPageData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: {
-    /** Requests that exceeded a limit, newest first. Those of other processes appear within a second; of a flood at least the 50 newest are kept, for 30 days at most. */
+    /** Requests that exceeded a limit, newest first. Requests served by other processes appear within a second. In a burst, at least the 50 newest are kept, for at most 30 days. */
     rateLimitLog: {
       /** The items without their cursors. */
       nodes: LimitRefusal[]
-      /** Where this page lies in the whole list. */
+      /** The position of this page in the list. */
       pageInfo: PageEnd
     } | null
   } | null
@@ -220,23 +220,23 @@ export interface RotateApiKeyVariables {
 }
 
 export interface RotateApiKeyData {
-  /** Replaces an active API key by a new one with the same settings. Counts as a creation. */
+  /** Replaces an active API key with a new one that has the same settings. Counts as a key creation. */
   rotateApiKey: ({
     __typename: 'InvalidInput'
-    /** What is wrong and how to put it right, in one or two sentences. */
+    /** The error and how to fix it, in one or two sentences. */
     message: string
-    /** The fields at fault. */
+    /** The invalid fields. */
     fields: {
       /** The field, such as `limits.usd`. */
       path: string
-      /** Each fault of the field. */
+      /** Each error of the field. */
       messages: string[]
     }[]
   } | {
     __typename: 'LimitReached'
-    /** What is wrong and how to put it right, in one or two sentences. */
+    /** The error and how to fix it, in one or two sentences. */
     message: string
-    /** When to try again; null when waiting does not help. */
+    /** Seconds until a retry can succeed; null if waiting does not help. */
     retryAfterSeconds: number | null
   } | {
     __typename: 'RotateApiKeySuccess'
@@ -244,21 +244,21 @@ export interface RotateApiKeyData {
     secret: string
     /** The new key. */
     apiKey: {
-      /** The id by which the REST API knows the key. */
+      /** The key's id in the REST API. */
       apiKeyId: string
       /** What the key may do. */
       type: ApiKeyType
       /** What the key is for; up to 64 characters. */
       description: string
-      /** The end of the secret, to tell keys apart. */
+      /** The last six characters of the secret, to distinguish keys. */
       last6Chars: string
-      /** When its spending starts again from zero. */
+      /** When the key's spending is reset to zero. */
       limitPeriod: LimitPeriod
-      /** Which models it may call. */
+      /** Which models the key may call. */
       modelPrivacy: ModelPrivacy
-      /** When it was made. */
+      /** When the key was created. */
       createdAt: string
-      /** When it stops working; null is never. */
+      /** When the key expires; null means never. */
       expiresAt: string | null
     }
   })
@@ -272,11 +272,11 @@ export interface SignInWithWalletVariables {
 }
 
 export interface SignInWithWalletData {
-  /** Signs a wallet in by one signed message, which is taken once and within 5 minutes. Fails with UNAUTHENTICATED, and the reason of the refusal in `extensions.reason`. */
+  /** Signs a wallet in with a signed message, which is accepted only once and within 5 minutes. Fails with UNAUTHENTICATED and the reason in `extensions.reason`. */
   signInWithWallet: {
-    /** For `Authorization: Bearer`, here and on sockets; it reads the account and changes nothing. */
+    /** Token for `Authorization: Bearer`, also on sockets. It can read the account but change nothing. */
     sessionToken: string
-    /** When the session and its sockets end. */
+    /** When the session expires and its sockets are closed. */
     expiresAt: string
   }
 }
@@ -289,7 +289,7 @@ export interface RevokeWalletSessionVariables {
 }
 
 export interface RevokeWalletSessionData {
-  /** Signs a wallet out: the session opens nothing from then on, and within a second its sockets and event streams are closed. Other sessions of the wallet go on. Fails with UNAUTHENTICATED for a token that is not valid or has ended by itself. */
+  /** Signs a wallet out: the session becomes invalid, and within a second its sockets and event streams are closed. Other sessions of the wallet remain. Fails with UNAUTHENTICATED if the token is invalid or has expired. */
   revokeWalletSession: {
     __typename: 'RevokeWalletSessionPayload'
   }
@@ -299,9 +299,9 @@ export const REVOKE_WALLET_SESSION =
   'mutation RevokeWalletSession($sessionToken:String!){revokeWalletSession(input:{sessionToken:$sessionToken}){__typename}}' as TypedDocument<RevokeWalletSessionData, RevokeWalletSessionVariables>
 
 export interface LinkedWalletsData {
-  /** The account of whoever asks. */
+  /** The authenticated account. */
   viewer: {
-    /** The wallets that are linked to the account, at most 20, first linked first. */
+    /** The wallets linked to the account, in the order in which they were linked; at most 20. */
     wallets: LinkedWallet[] | null
   } | null
 }
@@ -310,7 +310,7 @@ export const LINKED_WALLETS =
   'query LinkedWallets{viewer{wallets{...LinkedWallet}}}fragment LinkedWallet on LinkedWallet{linkedAt wallet{chain address}}' as TypedDocument<LinkedWalletsData, Record<string, never>>
 
 export interface WalletLinkChallengeData {
-  /** A message for a wallet to sign, for `linkWallet`. Nothing is stored by asking. */
+  /** A message for a wallet to sign, for `linkWallet`. This query stores nothing. */
   walletLinkChallenge: {
     /** The fields of the message. */
     info: SignInMessage
@@ -325,7 +325,7 @@ export interface LinkWalletVariables {
 }
 
 export interface LinkWalletData {
-  /** Links the wallet that signed the message to the account. From then on, within a second, its requests and payments are those of the account. What it owns moves there; requests that run are charged where they began, and what they leave moves when the link is repeated. Fails with CONFLICT when the wallet is linked elsewhere or the account has 20. */
+  /** Links the wallet that signed the message to the account. Within a second, its requests and payments count for the account. Its free balance moves to the account. Running requests are charged to the account where they began; what they leave unspent moves when the link is repeated. Fails with CONFLICT if the wallet is linked to another account or the account has 20 wallets. */
   linkWallet: WalletLink
 }
 
@@ -337,7 +337,7 @@ export interface UnlinkWalletVariables {
 }
 
 export interface UnlinkWalletData {
-  /** Lets the wallet use its own account again. No money moves, and keys that it made stay. Fails with NOT_FOUND for a wallet that is not linked to this account. */
+  /** Unlinks a wallet, which then uses its own account again. No money moves, and keys that it created remain. Fails with NOT_FOUND if the wallet is not linked to this account. */
   unlinkWallet: {
     /** The wallet and its link. */
     linkedWallet: LinkedWallet
@@ -348,11 +348,11 @@ export const UNLINK_WALLET =
   'mutation UnlinkWallet($address:String!){unlinkWallet(input:{address:$address}){linkedWallet{...LinkedWallet}}}fragment LinkedWallet on LinkedWallet{linkedAt wallet{chain address}}' as TypedDocument<UnlinkWalletData, UnlinkWalletVariables>
 
 export interface BalanceChangedData {
-  /** The caller's balances: the current ones at once, then again within 250 ms of every change. Changes in quick succession arrive as one event with the newest value. */
+  /** The caller's balances: the current ones at once, then again within 250 ms of every change. Rapid changes are combined into one event with the newest value. */
   balanceChanged: {
     /** The account, as `Account.accountId`. */
     accountId: string
-    /** One for each currency that the account has had. */
+    /** One for each currency that the account has used. */
     balances: AccountBalance[]
   }
 }
@@ -365,15 +365,15 @@ export interface UsageRecordedVariables {
 }
 
 export interface UsageRecordedData {
-  /** The account's requests as they end: each once, in order, within 250 ms of its charge. The first event has none and says where the stream begins. */
+  /** The account's requests as they end: each only once, in order, within 250 ms of its charge. The first event has no requests; its cursor marks the beginning of the stream. */
   usageRecorded: {
     /** The account, as `Account.accountId`. */
     accountId: string
-    /** Opaque. `after` with the last one continues without a gap, after a reconnect too. */
+    /** Opaque cursor. Pass the last one as `after` to continue without a gap, also after a reconnect. */
     cursor: string
-    /** Whether requests before these were left out, since more than 1,000 were missed; the log has them. */
+    /** Whether earlier requests were left out because more than 1,000 were missed; the request log has them. */
     missed: boolean
-    /** In the order of their settlement, at most 100; none in the first event. */
+    /** The requests in the order of their settlement, at most 100; none in the first event. */
     requests: RequestRecord[]
   }
 }
@@ -382,9 +382,9 @@ export const USAGE_RECORDED =
   'subscription UsageRecorded($after:String){usageRecorded(after:$after){accountId cursor missed requests{...RequestRecord}}}fragment RequestRecord on Request{requestId admittedAt settledAt sku modelName modelType network apiKeyId outcome currency charge hold unitType lines{type units unitPrice amount}upstream retries durationMs estimated}' as TypedDocument<UsageRecordedData, UsageRecordedVariables>
 
 export interface RateLimitExceededData {
-  /** Refused requests of the caller's account, from now on, within 250 ms. Equal ones in quick succession arrive as one event; `viewer.rateLimitLog` has what was missed. */
+  /** New rejected requests of the caller's account, within 250 ms. Equal ones in quick succession are combined into one event. `viewer.rateLimitLog` has the missed ones. */
   rateLimitExceeded: {
-    /** How many. */
+    /** The number of requests. */
     count: number
     /** The newest of them. */
     newest: LimitRefusal

@@ -7,14 +7,14 @@ import { RATE_LIMIT_PAGE, REFUSAL_PAGE } from './operations.ts'
 import type { LimitFill, LimitRefusal } from './records.ts'
 import { firstOf, listOfViewer, type PageOptions } from './viewer.ts'
 
-/** What bounds the key that asks, as `GET /api_keys/rate_limits` tells it. */
+/** The limits of the calling key, as in `GET /api_keys/rate_limits`. */
 export interface KeyLimits {
-  /** Whether a request would be let through now, as far as balance, key and account go. */
+  /** Whether the balance, the key and the account would admit a request now. */
   accessPermitted: boolean
   apiTier: { id: string; isCharged: boolean }
-  /** What the key can spend now, as JSON numbers. */
+  /** The amounts that the key can spend now, as JSON numbers. */
   balances: { USD?: number; DIEM?: number }
-  /** ISO 8601; null is never. */
+  /** ISO 8601; null means never. */
   keyExpiration: string | null
   nextEpochBegins: string
   rateLimits: { apiModelId: string; rateLimits: { type: Open<'RPM' | 'RPD' | 'TPM'>; amount: number }[] }[]
@@ -27,7 +27,7 @@ export class Limits {
     this.#transport = transport
   }
 
-  /** The limits, the balances and the expiry that bound the key now. */
+  /** The current limits, balances and expiry of the key. */
   retrieve(options?: RequestOptions): ApiPromise<KeyLimits> {
     return this.#transport.request(
       { method: 'GET', path: '/api/v1/api_keys/rate_limits', repeat: 'safe', options },
@@ -36,7 +36,7 @@ export class Limits {
   }
 
   /**
-   * The limits of each model and endpoint, with what is used of them at this moment.
+   * The limits of each model and endpoint, with their current use.
    *
    * @example
    * for await (const { subject, windows } of sluice.rateLimits.list())

@@ -1,221 +1,221 @@
 /* Generated from operations.graphql and the schema by `npm run generate`. */
 import type { AccountKind, AccountTier, Currency, LedgerTransferKind, RateLimitScope, RateLimitType, RequestModelType, RequestOutcome, UsageUnitType, WalletChain } from './schema-types.ts'
 
-/** What an account has in one currency. */
+/** The balance of an account in one currency. */
 export interface AccountBalance {
   /** The currency. */
   currency: Currency
-  /** Everything that is there, held or not. */
+  /** The whole balance, including the held part. */
   balance: string
-  /** What running requests have set aside at their highest price. */
+  /** The amount held by running requests, each at its worst-case price. */
   held: string
-  /** What a new request can spend: `balance` less `held`. */
+  /** The amount that a new request can spend: `balance` minus `held`. */
   free: string
 }
 
 /** The account that a credential belongs to: one balance, one set of limits. */
 export interface AccountDetails {
-  /** The id by which the REST API and the operator know the account. */
+  /** The account's id in the REST API and for operators. */
   accountId: string
-  /** The name that the operator gave it; of a wallet its address. */
+  /** The name set by the operator; for a wallet's account, its address. */
   name: string | null
-  /** How the account came to be. */
+  /** How the account was created. */
   kind: AccountKind | null
-  /** Which rate limits apply. */
+  /** The tier that decides the rate limits. */
   tier: AccountTier
-  /** One for each currency that the account has had. */
+  /** One for each currency that the account has used. */
   balances: AccountBalance[]
 }
 
-/** One posting of the account's ledger, which is only ever added to. */
+/** One transfer of the account's append-only ledger. */
 export interface LedgerEntry {
-  /** Id of the posting. */
+  /** Id of the transfer. */
   transferId: string
-  /** When it was posted. */
+  /** When the transfer was posted. */
   createdAt: string
-  /** Why money moved. */
+  /** The reason for a transfer. */
   kind: LedgerTransferKind
-  /** The currency that moved. */
+  /** The currency of the transfer. */
   currency: Currency
-  /** Positive into the account, negative out of it. */
+  /** Positive for money into the account, negative for money out of it. */
   amount: string
-  /** The balance of that currency right after. */
+  /** The balance in this currency after the transfer. */
   balanceAfter: string
-  /** The request that was charged, as its response header `CF-RAY` named it. */
+  /** Id of the charged request, as in its response header `CF-RAY`. */
   requestId: string | null
-  /** What the operator wrote about it. */
+  /** The reason given by the operator. */
   reason: string | null
-  /** What makes a grant or a top-up post only once. */
+  /** Reference that prevents a grant or top-up from being posted twice. */
   reference: string | null
 }
 
-/** A request that was admitted and has ended: what it used, what it cost and how it went. This is its receipt. */
+/** The receipt of a finished request: its usage, cost and outcome. */
 export interface RequestRecord {
-  /** As the response header `CF-RAY` named it. */
+  /** The value of the response header `CF-RAY`. */
   requestId: string
-  /** When its hold was placed. */
+  /** When the request was admitted and its hold was created. */
   admittedAt: string
-  /** When its charge was written. */
+  /** When the charge was committed. */
   settledAt: string
   /** Model id, or `crypto-rpc-<network>`. */
   sku: string
-  /** Name of the model for people. */
+  /** Display name of the model. */
   modelName: string
-  /** What kind of model it called; null for RPC. */
+  /** The kind of model that was called; null for RPC. */
   modelType: RequestModelType | null
   /** Slug of the RPC network; null for models. */
   network: string | null
-  /** The key that it was sent with, as `ApiKey.apiKeyId`; null for a wallet. */
+  /** The key of the request, as `ApiKey.apiKeyId`; null for a wallet. */
   apiKeyId: string | null
-  /** How it ended. */
+  /** How the request ended. */
   outcome: RequestOutcome
-  /** What it was paid in. */
+  /** The currency of the charge. */
   currency: Currency
-  /** What it cost. */
+  /** The amount charged. */
   charge: string
-  /** What was set aside for it at the highest price; the rest was freed when it ended. */
+  /** The amount that was held at the worst-case price. The unspent part was released at the end. */
   hold: string
-  /** What its units are. */
+  /** The unit of `units`. */
   unitType: UsageUnitType
-  /** Its priced parts; empty when it failed. */
+  /** The priced parts of the request; empty if it failed. */
   lines: {
     /** `Input`, `Output`, `Cache Read`, `Cache Write`; for RPC the method. */
     type: string
-    /** How much was used. */
+    /** The number of units used. */
     units: string
-    /** The price of one unit in USD that was used; null where the line has no such price. */
+    /** The price of one unit in USD; null if the line has no unit price. */
     unitPrice: string | null
-    /** What it cost. */
+    /** The amount charged. */
     amount: string
   }[]
-  /** Name of the provider or node that answered; null where none did. */
+  /** Id of the provider or node that responded; null if none did. */
   upstream: string | null
-  /** Providers or nodes that failed before that one. */
+  /** Number of providers or nodes that failed before `upstream`. */
   retries: number
-  /** From the admission to the end, in milliseconds. */
+  /** Milliseconds from the admission to the end. */
   durationMs: number
-  /** Whether the service's own count stands in for the provider's. */
+  /** Whether the usage was counted by the service because the provider reported none. */
   estimated: boolean
 }
 
-/** The limits of one model or endpoint, and how much of them is used. A request must pass every window. */
+/** The limits of one model or endpoint, and their current use. A request must pass every window. */
 export interface LimitFill {
   /** Model id, or `endpoint:` and a path. */
   subject: string
   /** XS to L for a text model, otherwise the account's tier. */
   tier: string
-  /** The windows that a request consumes from, all or none. */
+  /** The windows of a request. It consumes from all of them or from none. */
   windows: {
-    /** What is counted. */
+    /** The kind of limit. */
     type: RateLimitType
-    /** Whose requests are counted together. */
+    /** Which requests are counted together. */
     scope: RateLimitScope
-    /** Most in any span of the window. */
+    /** Maximum in any period of the window's length. */
     limit: number
-    /** What counts at this moment; estimates of running requests are in it. */
+    /** The current use, including estimates of running requests. */
     used: number
-    /** What is left at this moment. */
+    /** The current remainder. */
     remaining: number
-    /** When the window is empty if nothing else comes; now for one that is empty. */
+    /** When the window will be empty if no other request arrives; the current time if it is empty. */
     resetAt: string
   }[]
 }
 
-/** A request that exceeded a limit and was refused. */
+/** A request that exceeded a limit and was rejected. */
 export interface LimitRefusal {
-  /** Id of the refusal. */
+  /** Id of the rejection. */
   refusalId: string
-  /** When it was refused. */
+  /** When the request was rejected. */
   refusedAt: string
   /** Key of the request, as `ApiKey.apiKeyId`; null for a wallet. */
   apiKeyId: string | null
-  /** Model id, `endpoint:` and a path, or `model:unknown` where nothing was looked up yet. */
+  /** Model id, `endpoint:` and a path, or `model:unknown` if the request was rejected before its model was known. */
   subject: string
   /** XS to L for a text model, otherwise the account's tier. */
   tier: string
-  /** What was exceeded. */
+  /** The limit that was exceeded. */
   type: RateLimitType
 }
 
-/** Usage of one combination of the dimensions in `groupBy`. The other dimensions are null. */
+/** Usage of one combination of the dimensions in `groupBy`. Other dimensions are null. */
 export interface UsageCell {
-  /** When the HOUR, DAY, WEEK or MONTH begins. A week or month at the edge of the report has only the days of the report. */
+  /** When the HOUR, DAY, WEEK or MONTH begins. A week or month at the edge of the report contains only the days of the report. */
   startsAt: string | null
-  /** The zone's day at `startsAt`. */
+  /** The day of `startsAt` in the time zone. */
   day: string | null
-  /** Model id or `crypto-rpc-<network>` of SKU. */
+  /** The dimension SKU: a model id or `crypto-rpc-<network>`. */
   sku: string | null
-  /** Slug of NETWORK; null for models. */
+  /** The dimension NETWORK, as a slug; null for models. */
   network: string | null
-  /** JSON-RPC method or kind of line of METHOD. */
+  /** The dimension METHOD: a JSON-RPC method or kind of line. */
   method: string | null
-  /** Key of API_KEY, as `ApiKey.apiKeyId`; null for requests without one. */
+  /** The dimension API_KEY, as `ApiKey.apiKeyId`; null for requests without a key. */
   apiKeyId: string | null
-  /** Currency of CURRENCY. */
+  /** The dimension CURRENCY. */
   currency: Currency | null
-  /** Unit of UNIT_TYPE. */
+  /** The dimension UNIT_TYPE. */
   unitType: UsageUnitType | null
-  /** Kind of model of MODEL_TYPE; null for RPC. */
+  /** The dimension MODEL_TYPE; null for RPC. */
   modelType: RequestModelType | null
-  /** What was charged. Both currencies together unless they are grouped or filtered. */
+  /** The amount charged, in both currencies together unless they are grouped or filtered. */
   amount: string
-  /** What was paid in USD. */
+  /** Amount paid in USD. */
   usd: string
-  /** What was paid in DIEM. */
+  /** Amount paid in DIEM. */
   diem: string
-  /** Requests, each counted once. In rows of METHOD, or where methods are filtered, each counts with every one that it has. */
+  /** Number of requests, each counted once. In rows by METHOD, or with a filter by methods, a request counts once for each of its methods. */
   requests: number
-  /** Units; null where units of several kinds would be added up: group by UNIT_TYPE to see each. */
+  /** Number of units; null if units of several kinds would be added up. Group by UNIT_TYPE to see each kind. */
   units: string | null
 }
 
-/** A wallet that acts as the account: it signs in as it, and what it pays is credited to it. */
+/** A wallet that acts as the account: it signs in as the account, and its payments are credited to it. */
 export interface LinkedWallet {
-  /** Since when. */
+  /** When the wallet was linked. */
   linkedAt: string
   /** The wallet. */
   wallet: {
-    /** What kind of key it has. */
+    /** The chain of the wallet. */
     chain: WalletChain
-    /** In lower case on EVM; as it is on Solana. */
+    /** The address, in lower case for EVM; case-sensitive for Solana. */
     address: string
   }
 }
 
-/** The link that was made, and what moved with it. */
+/** The new link, and the amounts that moved. */
 export interface WalletLink {
   /** The wallet and its link. */
   linkedWallet: LinkedWallet
-  /** What was free on the wallet's own account and is on this one now. */
+  /** The free USD balance of the wallet's own account, which moved to this account. */
   movedUsd: string
-  /** What was left of the wallet's DIEM of this day, alike. */
+  /** The rest of the wallet's DIEM of this day, which moved to this account. */
   movedDiem: string
 }
 
-/** The fields of a message to sign (EIP-4361; on Solana the same lines). */
+/** The fields of a message to sign (EIP-4361; the same lines on Solana). */
 export interface SignInMessage {
   /** Host that the message is for. */
   domain: string
-  /** What the message is for; its origin counts. */
+  /** The URI that the message is for; only its origin is checked. */
   uri: string
   /** Always `1`. */
   version: string
-  /** Fresh; a wallet may as well make up its own. */
+  /** A new nonce; a wallet may also create its own. */
   nonce: string
-  /** Now, as RFC 3339 writes it. */
+  /** The current time in RFC 3339. */
   issuedAt: string
-  /** Five minutes later. */
+  /** Five minutes after `issuedAt`. */
   expirationTime: string
-  /** What the wallet shows; any other does as well. */
+  /** The text that the wallet shows; any other text is accepted too. */
   statement: string
-  /** What the message is about. */
+  /** The resources that the message is about. */
   resources: string[]
 }
 
-/** Where a page lies in the whole list. */
+/** The position of a page in the list. */
 export interface PageEnd {
   /** Cursor of the last item, for `after`; null on an empty page. */
   endCursor: string | null
-  /** Whether items follow this page. */
+  /** Whether there are items after this page. */
   hasNextPage: boolean
 }

@@ -9,7 +9,7 @@ import { firstOf, listOfViewer, type PageOptions, readViewer } from './viewer.ts
 
 export type RequestReceipt = NonNullable<NonNullable<RequestReceiptData['viewer']>['request']>
 
-/** Requests that have ended: what each used, what it cost and how it went. */
+/** Finished requests with their usage, cost and outcome. */
 export class Requests {
   readonly #transport: Transport
 
@@ -18,7 +18,7 @@ export class Requests {
   }
 
   /**
-   * The log, newest first, failed requests included.
+   * The request log, newest first, including failed requests.
    *
    * @example
    * for await (const { sku, charge } of sluice.requests.list({ skus: ['my-model'] })) console.log(sku, charge)
@@ -28,7 +28,9 @@ export class Requests {
     return listOfViewer(this.#transport, { ...list, toConnection: ({ requests }) => requests }, options)
   }
 
-  /** The receipt of one request, by the `requestId` of its response; null for an unknown one and while it runs. */
+  /**
+   * The receipt of one request, by the `requestId` of its response; null if the request is unknown or still running.
+   */
   retrieve(requestId: string, options?: RequestOptions): ApiPromise<RequestReceipt | null> {
     const operation = { document: REQUEST_RECEIPT, variables: { requestId } }
     return readViewer(this.#transport, { ...operation, toData: ({ request }) => request }, options)

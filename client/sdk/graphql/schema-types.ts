@@ -1,90 +1,90 @@
 /* Generated from operations.graphql and the schema by `npm run generate`. */
 
-/** How an account came to be. */
+/** How an account was created. */
 export type AccountKind = 'USER' | 'WALLET' | (string & {})
 
-/** Which rate limits apply to an account. */
+/** Tier of an account, which decides its rate limits. */
 export type AccountTier = 'PARTNER' | 'STAFF' | 'STANDARD' | (string & {})
 
 /** What a key may do. */
 export type ApiKeyType = 'ADMIN' | 'INFERENCE' | (string & {})
 
-/** A chat request that might be sent: its messages, or how many tokens they have. */
+/** A chat request to quote: either its messages or their number of tokens. */
 export interface ChatQuoteInput {
-  /** Answers asked for (`n`). */
+  /** Number of choices (`n`). */
   choices?: number
-  /** Most tokens of one answer; absent is up to what the model can. */
+  /** Maximum tokens of one choice; if absent, the model's maximum. */
   maxTokens?: number | null | undefined
-  /** Its messages, which are counted. Needs a credential. */
+  /** The messages, whose tokens are counted. Requires a credential. */
   messages?: readonly ChatQuoteMessage[] | null | undefined
-  /** Id, trait or mapped name of a text model. */
+  /** Id, trait or alias of a text model. */
   model: string
-  /** Tokens of its messages, in their place. */
+  /** Number of tokens of the messages, instead of `messages`. */
   promptTokens?: number | null | undefined
 }
 
-/** A message of a chat that might be sent. */
+/** A message of a chat request to quote. */
 export interface ChatQuoteMessage {
-  /** Its text. */
+  /** The text of the message. */
   content: string
   /** `system`, `user`, `assistant` and so on. */
   role: string
 }
 
-/** What a request is paid in. */
+/** The currency that pays for a request. */
 export type Currency = 'DIEM' | 'USD' | (string & {})
 
-/** How good an image is made, for models that have levels. */
+/** Quality of an image, for models with quality levels. */
 export type ImageQuality = 'HIGH' | 'LOW' | 'MEDIUM' | (string & {})
 
-/** Images that might be made. */
+/** Images to quote. */
 export interface ImageQuoteInput {
-  /** How many. */
+  /** The number of images. */
   count?: number
-  /** Id, trait or mapped name of an image model. */
+  /** Id, trait or alias of an image model. */
   model: string
-  /** For models that are priced by it; absent is the model's default. */
+  /** For models whose price depends on it; the model's default if absent. */
   quality?: ImageQuality | null | undefined
-  /** For models that are priced by it; absent is the model's default. */
+  /** For models whose price depends on it; the model's default if absent. */
   resolution?: string | null | undefined
 }
 
-/** Why money moved. */
+/** The reason for a transfer. */
 export type LedgerTransferKind = 'CHARGE' | 'CORRECTION' | 'DIEM_ALLOWANCE' | 'DIEM_EXPIRY' | 'GRANT' | 'REFUND' | 'TOP_UP' | 'TRANSFER' | (string & {})
 
-/** When the spending of a key starts again from zero. */
+/** When the spending of a key is reset to zero. */
 export type LimitPeriod = 'EPOCH' | 'LIFETIME' | 'MONTH' | (string & {})
 
 /** Which models a key may call. */
 export type ModelPrivacy = 'ALL' | 'PRIVATE_ONLY' | 'PRIVATE_TEXT' | (string & {})
 
-/** What to quote: exactly one of its fields. */
+/** The request to quote. Set exactly one field. */
 export type QuoteInput =
   | { chat: ChatQuoteInput; image?: never; rpc?: never }
   | { image: ImageQuoteInput; chat?: never; rpc?: never }
   | { rpc: RpcQuoteInput; chat?: never; image?: never }
 
-/** Whose requests a limit counts together. */
+/** Which requests a limit counts together. */
 export type RateLimitScope = 'API_KEY' | 'GLOBAL' | 'USER' | (string & {})
 
-/** What is limited. */
+/** The kind of a limit. */
 export type RateLimitType = 'FAILED_REQUESTS' | 'RPD' | 'RPM' | 'TPM' | (string & {})
 
-/** Which requests are listed. An absent list is everything; several must all match; up to 100 values each. */
+/** Which requests to list. An absent filter matches everything; several filters must all match. Up to 100 values each. */
 export interface RequestFilterInput {
-  /** Keys, as `ApiKey.apiKeyId`; revoked ones as well. */
+  /** Keys, as `ApiKey.apiKeyId`, including revoked ones. */
   apiKeyIds?: readonly string[] | null | undefined
-  /** Admitted at or after; absent: 90 days back. */
+  /** Admitted at or after this time; 90 days ago if absent. */
   from?: string | null | undefined
-  /** How they ended. */
+  /** Outcomes of the requests. */
   outcomes?: readonly RequestOutcome[] | null | undefined
   /** Model ids and `crypto-rpc-<network>`. */
   skus?: readonly string[] | null | undefined
-  /** Admitted before; absent: now. */
+  /** Admitted before this time; now if absent. */
   to?: string | null | undefined
 }
 
-/** What kind of model a request called. */
+/** The kind of model that a request called. */
 export type RequestModelType = 'ASR' | 'IMAGE' | 'LLM' | 'TTS' | 'VIDEO' | (string & {})
 
 /** How a request ended. */
@@ -92,13 +92,13 @@ export type RequestOutcome = 'CLIENT_DISCONNECTED' | 'COMPLETED' | 'CUT_BY_BALAN
 
 /** The key to replace. */
 export interface RotateApiKeyInput {
-  /** How long the old key goes on working, up to 604800 (7 days); 0 ends it at once. */
+  /** How long the old key keeps working, up to 604800 (7 days); 0 revokes it at once. */
   graceSeconds?: number
   /** `ApiKey.id` of the key. */
   id: string
 }
 
-/** A JSON-RPC body that might be sent. */
+/** A JSON-RPC body to quote. */
 export interface RpcQuoteInput {
   /** The body as text: a request object, or an array of at most 100. */
   body: string
@@ -106,48 +106,48 @@ export interface RpcQuoteInput {
   network: string
 }
 
-/** What usage can be split by. */
+/** The dimensions by which usage can be grouped. */
 export type UsageDimension = 'API_KEY' | 'CURRENCY' | 'DAY' | 'HOUR' | 'METHOD' | 'MODEL_TYPE' | 'MONTH' | 'NETWORK' | 'SKU' | 'UNIT_TYPE' | 'WEEK' | (string & {})
 
-/** What a usage report is limited to. An absent list is everything; several lists must all match; up to 100 values each. */
+/** Filter of a usage report. An absent list matches everything; several lists must all match. Up to 100 values each. */
 export interface UsageFilterInput {
-  /** Keys of the account, as `ApiKey.apiKeyId`; revoked ones as well. */
+  /** Keys of the account, as `ApiKey.apiKeyId`, including revoked ones. */
   apiKeyIds?: readonly string[] | null | undefined
-  /** What was paid in. */
+  /** The currency of the charge. */
   currencies?: readonly Currency[] | null | undefined
   /** JSON-RPC methods, or kinds of lines of models, such as `Input`. */
   methods?: readonly string[] | null | undefined
-  /** What kind of model was called. */
+  /** The kinds of models. */
   modelTypes?: readonly RequestModelType[] | null | undefined
   /** Slugs of RPC networks. */
   networks?: readonly string[] | null | undefined
   /** Model ids and `crypto-rpc-<network>`. */
   skus?: readonly string[] | null | undefined
-  /** What units are counted in. */
+  /** The unit of `units`. */
   unitTypes?: readonly UsageUnitType[] | null | undefined
 }
 
-/** Which usage to report, and how to split it. */
+/** Which usage to report, and how to group it. */
 export interface UsageInput {
-  /** What the report is limited to; absent is everything. */
+  /** Filter of the report; everything if absent. */
   filter?: UsageFilterInput | null | undefined
-  /** First day. Absent together with `to`: six days before today. */
+  /** First day; six days before today if `from` and `to` are absent. */
   from?: string | null | undefined
-  /** One row for each combination of these, at most one of them a unit of time; none is one row for everything. */
+  /** One row for each combination of these dimensions. At most one may be a unit of time. Without any, the report has one row. */
   groupBy?: readonly UsageDimension[]
-  /** Which rows come first, and so which are given when there are more than 1,000. */
+  /** Order of the rows. If there are more than 1,000, only the first 1,000 are returned. */
   orderBy?: UsageOrder
-  /** Whose days and hours: the IANA name of a time zone, such as `Europe/Berlin`. */
+  /** IANA name of the time zone of days and hours, such as `Europe/Berlin`. */
   timeZone?: string
-  /** Last day, included; at most 90 days from the first. */
+  /** Last day, inclusive; at most 90 days from the first. */
   to?: string | null | undefined
 }
 
-/** Which rows of usage come first. */
+/** Order of usage rows. */
 export type UsageOrder = 'AMOUNT' | 'TIME' | (string & {})
 
-/** What the units of a service are. */
+/** Kinds of units. */
 export type UsageUnitType = 'CHARS' | 'CREDITS' | 'IMAGES' | 'MINUTES' | 'SECONDS' | 'TOKENS' | (string & {})
 
-/** What kind of key a wallet has. */
+/** The chain of a wallet. */
 export type WalletChain = 'EVM' | 'SOLANA' | (string & {})

@@ -1,5 +1,6 @@
 /**
- * A GraphQL document that knows what it answers. Documents of GraphQL Code Generator (`documentMode: 'string'`) are such ones.
+ * A GraphQL document with the types of its data and variables, such as documents of GraphQL Code Generator
+ * (`documentMode: 'string'`).
  */
 export interface TypedDocument<Data, Variables> {
   toString(): string

@@ -5,7 +5,7 @@ import { USAGE_CUBE, type UsageCubeData } from './operations.ts'
 import type { UsageInput } from './schema-types.ts'
 import { readViewer, requireField } from './viewer.ts'
 
-/** Rows with the highest amount first, one for each combination of the dimensions; the others are null. */
+/** Rows with the highest amount first, one for each combination of the dimensions. Other dimensions are null. */
 export type UsageReport = NonNullable<NonNullable<UsageCubeData['viewer']>['usage']>
 
 export class Usage {
@@ -16,7 +16,7 @@ export class Usage {
   }
 
   /**
-   * What was used and paid, split by any dimensions; amounts equal the ledger exactly.
+   * Usage and cost, grouped by any dimensions. Amounts equal the ledger exactly.
    *
    * @example
    * const { rows, totals } = await sluice.usage.cube({ groupBy: ['DAY', 'SKU'] })

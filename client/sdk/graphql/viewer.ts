@@ -9,7 +9,7 @@ import { pickFromOperation } from './graphql-client.ts'
 import type { PageEnd } from './records.ts'
 import type { TypedDocument } from './typed-document.ts'
 
-/** 1 to 100 items a page; 100 unless given. */
+/** 1 to 100 items per page; default 100. */
 export interface PageOptions {
   pageSize?: number | undefined
 }
@@ -35,7 +35,11 @@ export function readViewer<Viewer, Variables, Data>(
 ): ApiPromise<Data> {
   const toResult = ({ viewer }: { viewer: Viewer | null }, response: ResponseInfo): Data => {
     if (viewer !== null) return toData(viewer)
-    throw toRefusal('UNAUTHENTICATED', { message: 'This needs an API key or a wallet', body: null }, response)
+    throw toRefusal(
+      'UNAUTHENTICATED',
+      { message: 'This operation requires an API key or a wallet', body: null },
+      response,
+    )
   }
   return pickFromOperation(transport, { ...operation, toResult }, options)
 }
@@ -59,7 +63,7 @@ export function listOfViewer<Viewer, Variables extends { first: number }, Item>(
 
 /** The value of a field that is null only if the credential may not read it, which has failed the whole call before. */
 export function requireField<Value>(value: Value | null): Value {
-  if (value === null) throw new SluiceError('The service sent neither the field nor an error')
+  if (value === null) throw new SluiceError('The service returned neither the field nor an error')
   return value
 }
 

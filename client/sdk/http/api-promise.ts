@@ -1,12 +1,12 @@
 import type { ResponseInfo } from './response-info.ts'
 
-/** Data with everything that its answer tells beside it. */
+/** Data, and information from the response headers. */
 export interface ApiResponse<Data> {
   data: Data
   response: ResponseInfo
 }
 
-/** Resolves to the data of an answer; `withResponse()` gives request id, cost, balances and limits with it. */
+/** Resolves to the data of a response. `withResponse()` also returns the request id, cost, balances and limits. */
 export type ApiPromise<Data> = Promise<Data> & {
   /**
    * @example

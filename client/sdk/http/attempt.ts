@@ -35,8 +35,8 @@ export class Attempt {
     const untilDeadlineMs = deadlineAtMs - performance.now()
     const error =
       untilDeadlineMs < timeoutMs
-        ? new TimeoutError('The deadline of the call has passed; nothing waits for its answer any more')
-        : new TimeoutError(`No answer within ${timeoutMs / 1_000} s; raise timeoutSeconds if it may take longer`)
+        ? new TimeoutError('The deadline of the call has passed')
+        : new TimeoutError(`No response within ${timeoutMs / 1_000} s; raise timeoutSeconds if it may take longer`)
     this.#timer = setTimeout(() => this.#controller.abort(error), Math.max(0, Math.min(timeoutMs, untilDeadlineMs)))
   }
 
@@ -56,7 +56,7 @@ export class Attempt {
   toError(thrown: unknown): SluiceError {
     if (this.signal.aborted) return this.signal.reason as SluiceError
     if (thrown instanceof SluiceError) return thrown
-    return new ConnectionError(`No complete answer of the service: ${describe(thrown)}`, { cause: thrown })
+    return new ConnectionError(`No complete response from the service: ${describe(thrown)}`, { cause: thrown })
   }
 
   readonly #abort = (): void => this.#controller.abort(toAborted(this.#limits.signal))

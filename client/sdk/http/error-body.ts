@@ -42,7 +42,7 @@ interface Reading {
 export function toApiError(body: unknown, status: number, response: ResponseInfo | null): ApiError {
   const { code, message, details, field, retryAfterSeconds, ...told } = readBody(body)
   const named = typeof code === 'string' ? code : `HTTP_${status}`
-  const text = typeof message === 'string' && message !== '' ? message : `The service answered with status ${status}`
+  const text = typeof message === 'string' && message !== '' ? message : `The service responded with status ${status}`
   const tree = isRecord(details) && Array.isArray(details['_errors']) ? (details as ValidationTree) : null
   return createApiError({
     status: typeof told.status === 'number' ? told.status : status >= 400 ? status : statusOf(named),

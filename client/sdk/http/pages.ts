@@ -1,11 +1,11 @@
 /** One page of a list. */
 export interface Page<Item> {
   items: Item[]
-  /** Continues behind this page; null after the last one. */
+  /** Cursor of the next page; null on the last page. */
   nextCursor: string | null
 }
 
-/** A list that is fetched page by page while it is read. Leaving the loop fetches no further page. */
+/** A list that is fetched page by page while it is read. If you leave the loop, no further page is fetched. */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #fetchPage: (cursor: string | null) => Promise<Page<Item>>
 
@@ -13,7 +13,7 @@ export class Pages<Item> implements AsyncIterable<Item> {
     this.#fetchPage = fetchPage
   }
 
-  /** A single page: the first, or the one behind a cursor that an earlier page gave. */
+  /** A single page: the first one, or the one after the cursor of an earlier page. */
   page(cursor: string | null = null): Promise<Page<Item>> {
     return this.#fetchPage(cursor)
   }

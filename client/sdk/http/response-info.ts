@@ -1,12 +1,12 @@
 import { formatNanoUsd, toNanoUsd } from '../money.ts'
 
-/** What a request was charged. */
+/** The charge of a request. */
 export interface Cost {
-  /** Exact decimal text of what was paid in USD. For JSON-RPC the price to 8 decimals, whatever it was paid in. */
+  /** Exact decimal string of the amount paid in USD. For JSON-RPC, the price to 8 decimals in any currency. */
   usd: string
-  /** Exact decimal text of what was paid in DIEM; `0` for JSON-RPC, whose answers tell the price alone. */
+  /** Exact decimal string of the amount paid in DIEM; `0` for JSON-RPC, whose responses contain only the price. */
   diem: string
-  /** Both together in nano-USD; null for JSON-RPC, whose price is rounded. `requests.retrieve` has it exactly. */
+  /** Sum of both in nano-USD; null for JSON-RPC, whose price is rounded. `requests.retrieve` has the exact amount. */
   nanoUsd: bigint | null
 }
 
@@ -14,47 +14,49 @@ export interface Cost {
 export interface RateWindow {
   limit: number
   remaining: number
-  /** From when on the window is as wide as its limit again. */
+  /** When the window is empty again. */
   resetsAt: Date
 }
 
 export interface RateLimits {
   requests: RateWindow | null
-  /** Null where tokens are not limited. */
+  /** Null if tokens are not limited. */
   tokens: RateWindow | null
-  /** What the windows belong to: `user`, `api_key` or `global`. */
+  /** Scope of the windows: `user`, `api_key` or `global`. */
   scope: string | null
 }
 
-/** The model that served the request, as the service resolved its name. */
+/** The model that served the request. */
 export interface ServingModel {
   id: string
   name: string | null
-  /** The provider that answered. */
+  /** The provider that responded. */
   router: string | null
   deprecation: { message: string; date: string | null } | null
 }
 
-/** Everything that an answer tells beside its data. */
+/** Information about a response besides its data. */
 export interface ResponseInfo {
   status: number
-  /** Names the request to the operator of the service. */
+  /** Id of the request, for questions to the operator of the service. */
   requestId: string | null
-  /** Null where the answer does not tell it; a stream tells it at its end. */
+  /** Null if the response does not contain it; a stream contains it at its end. */
   cost: Cost | null
-  /** Credits that a JSON-RPC request was charged. */
+  /** Credits charged for a JSON-RPC request. */
   rpcCredits: number | null
-  /** Exact decimal texts, as they were before the request; null where the answer does not tell them. */
+  /** Exact decimal strings of the balances before the request; null if the response does not contain them. */
   balances: { usd: string | null; diem: string | null }
-  /** What a wallet has left after the request, in USD. */
+  /** Balance of the wallet after the request, in USD. */
   walletBalanceUsd: string | null
   rateLimits: RateLimits
   model: ServingModel | null
-  /** This is the kept answer of an earlier try with the same idempotency key; nothing was charged again. */
+  /**
+   * Whether this is the stored response of an earlier attempt with the same idempotency key; nothing was charged again.
+   */
   replayed: boolean
-  /** Tries of this client before the one that succeeded. */
+  /** Failed attempts of this client before the successful one. */
   retries: number
-  /** Tries of the service with its providers or nodes before the one that succeeded. */
+  /** Failed attempts of the service with its providers or nodes before the successful one. */
   upstreamRetries: number
   serviceVersion: string | null
   headers: Headers

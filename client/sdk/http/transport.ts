@@ -168,7 +168,7 @@ function parseAnswer(text: string, { status, headers }: Response, bigints: boole
   const body = toJson(text, bigints ? keepInteger : undefined)
   if (body !== undefined) return body
   const type = headers.get('content-type') ?? 'no content type'
-  throw new ConnectionError(`The answer is not JSON (status ${status}, ${type}); is baseUrl that of the service?`)
+  throw new ConnectionError(`The response is not JSON (status ${status}, ${type}); check baseUrl`)
 }
 
 function toJson(text: string, revive?: Reviver): unknown {

@@ -88,7 +88,7 @@ export class LiveConnection {
     this.#failures++
     try {
       const payload = await this.#settings.toInitPayload()
-      if (this.#subscriptions.size === 0) return new ConnectionError('Nobody subscribes any more')
+      if (this.#subscriptions.size === 0) return new ConnectionError('There are no subscriptions left')
       const SocketClass: WebSocketClass = this.#settings.webSocket ?? globalThis.WebSocket
       const socket = new SocketClass(this.#settings.url, PROTOCOL)
       this.#socket = socket

@@ -56,7 +56,7 @@ export class Subscription<Event> implements AsyncIterableIterator<Event> {
       this.#wake()
     } catch (error) {
       this.finish(
-        error instanceof SluiceError ? error : new SluiceError('A result was not understood', { cause: error }),
+        error instanceof SluiceError ? error : new SluiceError('A result had an unknown format', { cause: error }),
       )
     }
   }

@@ -10,8 +10,8 @@ export interface OperatorOptions extends Omit<ClientOptions, 'apiKey' | 'wallet'
 }
 
 /**
- * Calls the operator surface of a service, which speaks tRPC. The router's type says what there is; nothing of the server
- * is loaded. Throws the errors of this package.
+ * A client of the service's operator API (tRPC). The router's type defines the procedures; no server code is loaded.
+ * Throws the errors of this package.
  *
  * @example
  * import type { AppRouter } from 'sluice/schema/trpc/router.ts'

@@ -7,7 +7,7 @@ import type { ResponseInfo } from '../http/response-info.ts'
 import type { Transport } from '../http/transport.ts'
 import type { IdempotentRequestOptions, RequestOptions } from '../options.ts'
 
-/** Most that a key may spend in one period; null is no limit, zero blocks the currency. */
+/** Maximum that a key may spend in one period. Null means no limit; zero blocks the currency. */
 export interface ConsumptionLimits {
   usd?: number | null
   diem?: number | null
@@ -19,7 +19,7 @@ export interface ApiKeySettings {
   consumptionLimit?: ConsumptionLimits
   limitPeriod?: LimitPeriod
   modelPrivacy?: ModelPrivacy
-  /** A UTC day or an instant in ISO 8601; `''` or null is never. */
+  /** A UTC day or a time in ISO 8601; `''` or null means never. */
   expiresAt?: string | null
 }
 
@@ -29,12 +29,12 @@ interface ApiKeyBase {
   description: string
   limitPeriod: LimitPeriod
   modelPrivacy: ModelPrivacy
-  /** ISO 8601; null is never. */
+  /** ISO 8601; null means never. */
   expiresAt: string | null
 }
 
 export interface CreatedApiKey extends ApiKeyBase {
-  /** The secret. It is shown this once. */
+  /** The secret. It is shown only once. */
   apiKey: string
   consumptionLimit: { usd: number | null; diem: number | null }
 }
@@ -47,21 +47,21 @@ export interface UpdatedApiKey extends ApiKeyBase {
 }
 
 export interface ApiKey extends UpdatedApiKey {
-  /** Decimal texts with 4 decimals. */
+  /** Decimal strings with 4 decimals. */
   usage: { trailingSevenDays: { usd: string; diem: string } }
   currentPeriodUsage: { usd: string; diem: string }
 }
 
-/** A new key in place of an old one. */
+/** A new key that replaces an old one. */
 export type RotatedApiKey = Extract<
   RotateApiKeyData['rotateApiKey'],
   { __typename: 'RotateApiKeySuccess' }
 >['apiKey'] & {
-  /** The secret. It is shown this once. */
+  /** The secret. It is shown only once. */
   secret: string
 }
 
-/** Keys of the account. Everything here needs an ADMIN key. */
+/** API keys of the account. All methods require an ADMIN key. */
 export class ApiKeys {
   readonly #transport: Transport
 
@@ -70,7 +70,8 @@ export class ApiKeys {
   }
 
   /**
-   * Makes a key and shows its secret, once. At most 20 a minute and 500 active ones per account.
+   * Creates a key and returns its secret, which is shown only once. An account can create 20 keys per minute and have
+   * 500 active keys.
    *
    * @example
    * const { apiKey } = await sluice.apiKeys.create({
@@ -87,7 +88,7 @@ export class ApiKeys {
     return this.#transport.request(request, ({ data }: { data: CreatedApiKey }) => data)
   }
 
-  /** The active keys, newest first, with what they spent. */
+  /** The active keys with their spending, newest first. */
   list(options?: RequestOptions): ApiPromise<ApiKey[]> {
     const request = { method: 'GET', path: PATH, repeat: 'safe', options } as const
     return this.#transport.request(request, ({ data }: { data: ApiKey[] }) => data)
@@ -98,22 +99,22 @@ export class ApiKeys {
     return this.#transport.request(request, ({ data }: { data: ApiKey }) => data)
   }
 
-  /** Changes what is given; the rest stays. A limit of null removes that limit. */
+  /** Changes the given fields; the others stay. A limit of null removes that limit. */
   update(id: string, changes: Partial<ApiKeySettings>, options?: RequestOptions): ApiPromise<UpdatedApiKey> {
     // The same changes twice are the same changes.
     const request = { method: 'PATCH', path: PATH, body: { id, ...changes }, repeat: 'safe', options } as const
     return this.#transport.request(request, ({ data }: { data: UpdatedApiKey }) => data)
   }
 
-  /** Ends a key for good, within a second and everywhere. */
+  /** Revokes a key permanently, in all processes within a second. */
   revoke(id: string, options?: RequestOptions): ApiPromise<void> {
     const request = { method: 'DELETE', path: PATH, query: { id }, repeat: 'unsafe', options } as const
     return this.#transport.request(request, () => undefined)
   }
 
   /**
-   * Replaces an active key by a new one with the same settings; the old one goes on working for `graceSeconds` (0 to 604,800).
-   * Counts as a creation.
+   * Replaces an active key with a new one that has the same settings. The old key keeps working for `graceSeconds` (0
+   * to 604,800). Counts as a key creation.
    */
   rotate(id: string, { graceSeconds = 0 } = {}, options?: RequestOptions): ApiPromise<RotatedApiKey> {
     const variables = { input: { id: btoa(`ApiKey:${id}`), graceSeconds } }

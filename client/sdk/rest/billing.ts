@@ -5,16 +5,16 @@ import type { RequestOptions } from '../options.ts'
 import type { Open } from './open.ts'
 
 export interface BillingBalance {
-  /** Whether a request would be let through now. */
+  /** Whether a request would be admitted now. */
   canConsume: boolean
-  /** What the next request would be paid in. */
+  /** The currency of the next request. */
   consumptionCurrency: Open<'USD' | 'DIEM'> | null
-  /** JSON numbers; `account.retrieve` has exact texts. */
+  /** JSON numbers; `account.retrieve` has exact strings. */
   balances: { usd: number | null; diem: number | null }
   diemEpochAllocation: number
 }
 
-/** One to 90 days that end today, or a range of UTC days; seven days unless given. */
+/** The last 1 to 90 days including today, or a range of UTC days; default 7 days. */
 export type AnalyticsPeriod = { lookback?: `${number}d` } | { startDate: string; endDate: string }
 
 interface Totals {
@@ -23,7 +23,7 @@ interface Totals {
   totalUnits: number
 }
 
-/** A day's DIEM by name; `date` is in Unix milliseconds. */
+/** DIEM of a day by name; `date` is in Unix milliseconds. */
 type ChartRow = { date: number } & Record<string, number>
 
 export interface UsageAnalytics {
@@ -34,7 +34,7 @@ export interface UsageAnalytics {
     modelName: string
     unitType: Open<'tokens' | 'images' | 'chars' | 'minutes' | 'seconds' | 'credits'>
     modelType: Open<'LLM' | 'IMAGE' | 'TTS' | 'ASR' | 'VIDEO'> | null
-    /** Where several types of units were used. */
+    /** Present if several types of units were used. */
     breakdown?: { type: string; usd: number; diem: number; units: number }[]
   })[]
   byModelDaily: ChartRow[]
@@ -46,11 +46,11 @@ export interface UsageAnalytics {
 
 export interface UsageHistoryFilter {
   currency?: Open<'USD' | 'DIEM'> | undefined
-  /** ISO 8601, included. */
+  /** ISO 8601, inclusive. */
   startTimestamp?: string | undefined
-  /** ISO 8601, left out. */
+  /** ISO 8601, exclusive. */
   endTimestamp?: string | undefined
-  /** 10 to 1,000; 1,000 unless given. */
+  /** 10 to 1,000; default 1,000. */
   pageSize?: number | undefined
 }
 
@@ -59,7 +59,7 @@ export interface UsageHistoryEntry {
   sku: string
   units: number
   pricePerUnitUsd: number
-  /** Negative out of the balance. */
+  /** Negative: an amount taken from the balance. */
   amount: number
   currency: Open<'USD' | 'DIEM'>
   notes: string
@@ -71,7 +71,7 @@ export interface UsageHistoryEntry {
   } | null
 }
 
-/** Usage and balance in the shapes of the public API. Everything here needs an ADMIN key. */
+/** Usage and balance as in the REST API. All methods require an ADMIN key. */
 export class Billing {
   readonly #transport: Transport
 

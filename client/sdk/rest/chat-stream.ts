@@ -8,8 +8,9 @@ import type { ChatCompletionChunk, TokenUsage } from './chat-types.ts'
 const END = '[DONE]'
 
 /**
- * The chunks of one answer, to be read once. Leaving the loop closes the connection, and only what was delivered is paid. A
- * failure in the middle throws the ApiError of its kind, a broken connection a ConnectionError.
+ * The chunks of one response, which can be read only once. If you leave the loop, the connection is closed, and only
+ * the delivered part is charged. A failure during the stream throws the ApiError of its kind; a broken connection
+ * throws a ConnectionError.
  *
  * @example
  * const stream = await sluice.chat.completions.create({ ...request, stream: true })
@@ -17,7 +18,7 @@ const END = '[DONE]'
  * console.log(stream.cost?.usd)
  */
 export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
-  /** Head of the answer; its cost is not known there. */
+  /** Information from the response headers, which do not contain the cost. */
   readonly response: ResponseInfo
   readonly #open: OpenAnswer
   #started = false
@@ -29,12 +30,12 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
     this.response = response
   }
 
-  /** What the answer cost; null until the last chunk. */
+  /** Cost of the response; null until the last chunk. */
   get cost(): Cost | null {
     return this.#cost
   }
 
-  /** Tokens of prompt and answer; null until the last chunk. */
+  /** Tokens of prompt and completion; null until the last chunk. */
   get usage(): TokenUsage | null {
     return this.#usage
   }
@@ -45,7 +46,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void> {
-    if (this.#started) throw new SluiceError('A stream can be read once; keep its chunks to read them again')
+    if (this.#started) throw new SluiceError('A stream can be read only once; keep its chunks to read them again')
     this.#started = true
     const { attempt } = this.#open
     try {
@@ -54,7 +55,7 @@ export class ChatStream implements AsyncIterable<ChatCompletionChunk> {
         if (data === END) return
         yield this.#toChunk(data)
       }
-      throw new ConnectionError('The connection ended in the middle of the stream')
+      throw new ConnectionError('The connection ended during the stream')
     } catch (thrown) {
       throw attempt.toError(thrown)
     } finally {

@@ -1,6 +1,6 @@
 import type { Open } from './open.ts'
 
-/** Options of the service itself, under its own name on the wire. */
+/** The service's own options, sent as `<name>_parameters`. */
 export interface ServiceParameters {
   character_slug?: string
   strip_thinking_response?: boolean
@@ -38,7 +38,7 @@ export interface Tool {
   function?: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean | null }
 }
 
-/** Request of `POST /chat/completions`; fields that are not named here pass as well. */
+/** Request of `POST /chat/completions`. Fields that are not listed here are sent too. */
 export interface ChatCompletionRequest {
   /** A model's id, trait or alias; a suffix such as `:enable_web_search=on` sets service parameters. */
   model: string
@@ -101,13 +101,13 @@ export interface ChatCompletion extends ChatAnswer {
     logprobs: unknown
   }[]
   usage: TokenUsage
-  /** As JSON numbers; `response.cost` has the same as exact texts. */
+  /** JSON numbers; `response.cost` has exact strings. */
   cost: { usd: number; diem: number }
 }
 
 export interface ChatCompletionChunk extends ChatAnswer {
   object: 'chat.completion.chunk'
-  /** Empty in the last chunk, which has `usage` and `cost`. */
+  /** Empty in the last chunk, which contains `usage` and `cost`. */
   choices: {
     index: number
     delta: {

@@ -12,8 +12,8 @@ export class ChatCompletions {
   }
 
   /**
-   * Answers a conversation. An answer in one piece is executed and charged once, however often it is tried; a stream is
-   * tried again only while nothing of it has come.
+   * Creates a chat completion. Without streaming, it is executed and charged only once, however often it is retried. A
+   * stream is retried only before its first data.
    *
    * @example
    * const completion = await sluice.chat.completions.create({

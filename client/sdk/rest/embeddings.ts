@@ -6,7 +6,7 @@ export interface EmbeddingsRequest {
   model: string
   /** One text, or up to 2,048. */
   input: string | string[]
-  /** `base64` gives little-endian 32-bit floats as text; `float` unless given. */
+  /** `base64` encodes little-endian 32-bit floats; default `float`. */
   encoding_format?: 'float' | 'base64'
   dimensions?: number
   user?: string
@@ -29,7 +29,7 @@ export class Embeddings {
   }
 
   /**
-   * Turns texts into vectors.
+   * Creates embeddings of texts.
    *
    * @example
    * const { data } = await sluice.embeddings.create({ model: 'my-embedding', input: ['one', 'two'] })

@@ -18,7 +18,7 @@ export interface Model {
   created: number
   owned_by: string
   type: ModelType
-  /** Of text models. */
+  /** Only for text models. */
   context_length?: number
   model_spec: {
     name: string
@@ -26,12 +26,12 @@ export interface Model {
     offline: boolean
     privacy: Open<'private' | 'anonymized'>
     traits: string[]
-    /** Of text models. */
+    /** Only for text models. */
     availableContextTokens?: number
     maxCompletionTokens?: number
     capabilities?: Record<string, unknown>
     constraints?: Record<string, unknown>
-    /** For text, prices of a million tokens. */
+    /** For text models, prices per million tokens. */
     pricing?: { input?: Price; output?: Price; cache_input?: Price; [kind: string]: unknown }
     deprecation?: { date: string; removesAt: string; replacementModelId?: string; autoRemap: boolean }
     [field: string]: unknown
@@ -45,7 +45,7 @@ export class Models {
     this.#transport = transport
   }
 
-  /** The models of a type, or of `all`; text models unless a type is given. A key sees only those that it may use. */
+  /** The models of a type, or `all`; default text models. A key sees only the models that it may use. */
   list(query: { type?: ModelType | 'all' } = {}, options?: RequestOptions): ApiPromise<Model[]> {
     return this.#get('', { query, options }, ({ data }: { data: Model[] }) => data)
   }
@@ -57,12 +57,12 @@ export class Models {
     return this.#get(`/${path}`, { options }, (model: Model) => model)
   }
 
-  /** Roles such as `default` or `fastest`, and the ids of the models that have them. */
+  /** Traits such as `default` or `fastest`, and the ids of their models. */
   traits(query: { type?: ModelType } = {}, options?: RequestOptions): ApiPromise<Record<string, string>> {
     return this.#get('/traits', { query, options }, ({ data }: { data: Record<string, string> }) => data)
   }
 
-  /** Other services' model names, and the ids of the models that stand for them. */
+  /** Model names of other services, and the ids of the models that they map to. */
   compatibilityMapping(query: { type?: ModelType } = {}, options?: RequestOptions): ApiPromise<Record<string, string>> {
     return this.#get('/compatibility_mapping', { query, options }, ({ data }: { data: Record<string, string> }) => data)
   }

@@ -6,10 +6,10 @@ export interface RpcCall {
   params?: readonly unknown[] | undefined
 }
 
-/** The node's own answer to one call of a batch. */
+/** The node's response to one call of a batch. */
 export type RpcOutcome<Result = unknown> = { ok: true; result: Result } | { ok: false; error: RpcError }
 
-/** The node refused a call that reached it, which costs 5 credits. `code` and `data` are the node's. */
+/** The node rejected a call, which costs 5 credits. `code` and `data` come from the node. */
 export class RpcError extends SluiceError {
   override readonly name = 'RpcError'
   readonly code: number
@@ -27,7 +27,7 @@ export class RpcError extends SluiceError {
   }
 }
 
-/** One answer of a node; some write `"error": null` beside the result. */
+/** One response of a node; some nodes send `"error": null` with the result. */
 export interface RpcResponseBody {
   id: unknown
   result?: unknown

@@ -6,18 +6,18 @@ import type { Transport } from '../http/transport.ts'
 import type { IdempotentRequestOptions, RequestOptions } from '../options.ts'
 import { type RpcCall, RpcError, type RpcOutcome, type RpcResponseBody } from './rpc-types.ts'
 
-/** Methods that change a chain: a node that failed may have taken them. */
+/** Methods that write to a chain: a node that failed may have accepted them. */
 const WRITES = /send|^starknet_add/i
 
-/** What viem's `custom()`, ethers' `BrowserProvider` and other EIP-1193 users take. */
+/** A provider for viem's `custom()`, ethers' `BrowserProvider` and other EIP-1193 libraries. */
 export interface RpcProvider {
   request: (call: { method: string; params?: unknown }) => Promise<unknown>
 }
 
 export interface RpcOptions extends IdempotentRequestOptions {
   /**
-   * Gives integers beyond 2^53, as Solana has them, as bigint; otherwise they are rounded. Needs a platform whose `JSON.parse`
-   * tells the source text: Node 22, Chrome 114, Firefox 135, Safari 18.4.
+   * Returns integers beyond 2^53, which Solana uses, as bigint; otherwise they are rounded. Requires a platform whose
+   * `JSON.parse` provides the source text: Node 22, Chrome 114, Firefox 135, Safari 18.4.
    */
   bigints?: boolean | undefined
 }
@@ -38,8 +38,9 @@ export class Rpc {
   }
 
   /**
-   * Calls one method of a node; the result is the node's. Throws RpcError where the node answers with an error. Each call is
-   * charged once, however often it is tried: the service keeps its answer for 24 hours, unless `idempotencyKey` is null.
+   * Calls one method of a node and returns its result. Throws RpcError if the node returns an error. Each call is
+   * charged only once, however often it is retried: the service stores its response for 24 hours, unless
+   * `idempotencyKey` is null.
    *
    * @example
    * const block = await sluice.rpc.request<string>('ethereum-mainnet', { method: 'eth_blockNumber' })
@@ -54,7 +55,7 @@ export class Rpc {
   }
 
   /**
-   * Calls up to 100 methods in one request; the outcomes are in the order of the calls.
+   * Calls up to 100 methods in one request. The outcomes have the order of the calls.
    *
    * @example
    * const [block, balance] = await sluice.rpc.batch('base-mainnet', [
@@ -72,7 +73,7 @@ export class Rpc {
     })
   }
 
-  /** One network as an EIP-1193 provider, for libraries that take one. */
+  /** One network as an EIP-1193 provider, for libraries that accept one. */
   provider(network: string, options?: RpcOptions): RpcProvider {
     return {
       request: ({ method, params }) =>
@@ -97,7 +98,7 @@ function toBody({ method, params }: RpcCall, id: number): { id: number } {
 }
 
 function toOutcome<Result>(answer: RpcResponseBody | undefined, response: ResponseInfo): RpcOutcome<Result> {
-  if (answer === undefined) throw new ConnectionError('The node did not answer every call')
+  if (answer === undefined) throw new ConnectionError('The node did not respond to every call')
   if (answer.error) return { ok: false, error: new RpcError(answer.error, response) }
   return { ok: true, result: answer.result as Result }
 }

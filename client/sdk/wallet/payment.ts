@@ -3,12 +3,12 @@ import { isRecord } from '../http/error-body.ts'
 import { randomHex } from '../http/transport.ts'
 import type { PaymentTypedData, Wallet } from './wallet.ts'
 
-/** One way to pay, as the service offers it (x402 version 2). */
+/** One payment option of the service (x402 version 2). */
 export interface PaymentRequirement {
   scheme: string
   /** CAIP-2. */
   network: string
-  /** Least amount in base units of the asset. */
+  /** Minimum amount in base units of the asset. */
   amount: string
   asset: string
   payTo: string
@@ -37,7 +37,8 @@ export function chooseRequirement(body: unknown, wallet: Wallet): PaymentRequire
   const accepts: unknown = isRecord(body) ? body['accepts'] : undefined
   const offers = Array.isArray(accepts) ? (accepts as PaymentRequirement[]) : []
   const offer = offers.find(({ scheme, network }) => scheme === 'exact' && network.startsWith(family))
-  if (offer === undefined) throw new SluiceError(`The service takes no payment from ${wallet.address} on its chain`)
+  if (offer === undefined)
+    throw new SluiceError(`The service does not accept payments from ${wallet.address} on its chain`)
   if (USDC[offer.network]?.toLowerCase() !== offer.asset.toLowerCase()) {
     throw new SluiceError(
       `The service asks for ${offer.asset} on ${offer.network}, which is not USDC; nothing was signed`,
@@ -54,7 +55,8 @@ export function encodePayment(accepted: PaymentRequirement, payload: object): st
 /** A transfer that the service may send for the wallet, once and within the time that it named. */
 export async function signEvmPayment(wallet: Wallet, requirement: PaymentRequirement): Promise<object> {
   const { extra = {}, network, asset, payTo, amount, maxTimeoutSeconds } = requirement
-  if (wallet.signTypedData === undefined) throw new SluiceError('The wallet has no signTypedData, which payments need')
+  if (wallet.signTypedData === undefined)
+    throw new SluiceError('The wallet has no signTypedData, which payments require')
   const message: PaymentTypedData['message'] = {
     from: wallet.address as `0x${string}`,
     to: payTo as `0x${string}`,

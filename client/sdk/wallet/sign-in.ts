@@ -29,7 +29,7 @@ export function createSignIn(wallet: Wallet, publicUrl: string): Promise<string>
   })
 }
 
-/** The proof that the wallet signed a message, as a service's challenges have it in `info`: Base64 of its fields with the signature. */
+/** Signs a challenge's `info` with a wallet: returns Base64 of its fields with the signature. */
 export async function signChallenge(wallet: Wallet, message: SignInMessage): Promise<string> {
   const { name, chainId, type } = isEvm(wallet) ? CHAINS.evm : CHAINS.solana
   const { domain, uri, version, nonce, issuedAt, expirationTime, statement, resources } = message

@@ -12,7 +12,7 @@ export async function deriveAddress(seeds: readonly Uint8Array[], program: Uint8
     const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', concatBytes(parts)))
     if (!isOnCurve(hash)) return hash
   }
-  throw new RangeError('The seeds give no address')
+  throw new RangeError('The seeds have no valid address')
 }
 
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

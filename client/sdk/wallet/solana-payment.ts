@@ -24,7 +24,7 @@ export async function signSolanaPayment(
   latestBlockhash: () => Promise<string>,
 ): Promise<{ transaction: string }> {
   if (wallet.signTransaction === undefined)
-    throw new SluiceError('The wallet has no signTransaction, which payments need')
+    throw new SluiceError('The wallet has no signTransaction, which payments require')
   const message = await toMessage(wallet.address, requirement, await latestBlockhash())
   const unsigned = concatBytes([Uint8Array.of(2), new Uint8Array(2 * SIGNATURE_BYTES), message])
   const signed = await wallet.signTransaction(unsigned)

@@ -21,9 +21,9 @@ const PAGE_SIZE = 100
 
 export interface WalletBalance {
   walletAddress: string
-  /** JSON number; `response.walletBalanceUsd` is the exact text. */
+  /** JSON number; `response.walletBalanceUsd` is the exact string. */
   balanceUsd: number
-  /** Whether the next request would be let through. */
+  /** Whether the next request would be admitted. */
   canConsume: boolean
   minimumTopUpUsd: number
   suggestedTopUpUsd: number
@@ -32,7 +32,7 @@ export interface WalletBalance {
 
 export interface WalletTransaction {
   id: string
-  /** JSON number in USD, negative out of the wallet's balance. */
+  /** JSON number in USD; negative: an amount taken from the wallet's balance. */
   amount: number
   balanceAfter: number
   type: Open<'TOP_UP' | 'CHARGE' | 'REFUND'>
@@ -85,8 +85,9 @@ export class WalletAccount {
   }
 
   /**
-   * Pays USDC into the balance: exactly the amount given, at least what the service asks. Resolves when it is credited. Where
-   * the call fails in between, sign no second payment: `signTopUp` and `pay` are the two steps, and `pay` may be repeated.
+   * Tops up the balance with exactly the given amount of USDC, which must be at least the service's minimum. Resolves
+   * when it is credited. If the call fails midway, do not sign a second payment: use the two steps `signTopUp` and
+   * `pay`, and repeat `pay`.
    *
    * @example
    * const { newBalance } = await sluice.wallet.topUp({ usd: '10' })
@@ -95,7 +96,7 @@ export class WalletAccount {
     return toApiPromise(this.signTopUp(amount, options).then((payment) => this.pay(payment, options).withResponse()))
   }
 
-  /** A signed payment, which is good for some minutes and for one credit. Nothing is paid yet. */
+  /** Signs a payment, which is valid for some minutes and for one credit. Nothing is paid yet. */
   async signTopUp({ usd }: { usd: string }, options?: RequestOptions): Promise<string> {
     const wallet = this.#require()
     const amountNanoUsd = toNanoUsd(usd)
@@ -105,14 +106,15 @@ export class WalletAccount {
     return encodePayment(requirement, await this.#sign(wallet, requirement, options))
   }
 
-  /** Sends a signed payment, again and again with the same one until it is known how it ended. */
+  /** Sends a signed payment, and repeats it until its outcome is known. */
   pay(payment: string, options: RequestOptions = {}): ApiPromise<TopUp> {
     return toApiPromise(this.#pay(payment, options))
   }
 
   /**
-   * Makes an API key of the account that the wallet uses, and shows its secret, once. The wallet signs a token for it; it must
-   * be one on Base and have stake. Where the answer is lost, the key is there without its secret: revoke it, and make another.
+   * Creates an API key of the account that the wallet uses, and returns its secret, which is shown only once. The
+   * wallet signs a token; it must be a wallet on Base and have stake. If the response is lost, the key exists but its
+   * secret is unknown: revoke it and create another.
    *
    * @example
    * const { apiKey } = await sluice.wallet.createApiKey({ apiKeyType: 'ADMIN', description: 'my agent' })
@@ -125,8 +127,8 @@ export class WalletAccount {
   }
 
   /**
-   * Ends the session by which GraphQL and live data know the wallet. The next call there signs in again, and so do
-   * subscriptions that are open: leave them first.
+   * Ends the wallet's session for GraphQL and live data. The next call signs in again, and so do open subscriptions:
+   * end them first.
    */
   signOut(): Promise<void> {
     return this.#signOut()
@@ -184,6 +186,6 @@ export class WalletAccount {
 
   #require(): Wallet {
     if (this.#wallet !== undefined) return this.#wallet
-    throw new SluiceError('This client has no wallet; give createClient one')
+    throw new SluiceError('This client has no wallet; pass one to createClient')
   }
 }

@@ -41,7 +41,7 @@ export function useLiveResults({ slots, open }: LiveResultsOptions): Plugin<Grap
 function begin(context: GraphQLContext, { slots, open }: LiveResultsOptions): GraphQLError | undefined {
   const { lifetime } = context
   if (!open.add(lifetime)) {
-    return refusal('UNAVAILABLE', 'The server is going away; connect again', { status: 503, spec: false })
+    return refusal('UNAVAILABLE', 'The server is shutting down; connect again', { status: 503, spec: false })
   }
   const release = occupy(context, slots)
   const end = (): void => {
@@ -50,7 +50,7 @@ function begin(context: GraphQLContext, { slots, open }: LiveResultsOptions): Gr
   }
   if (release === undefined) {
     end()
-    const message = 'This key or wallet has as many open streams and sockets as it may; close one first'
+    const message = 'This key or wallet has reached its maximum of open streams and sockets; close one first'
     return refusal('TOO_MANY_CONNECTIONS', message, { status: 429, spec: false })
   }
   lifetime.signal.addEventListener('abort', end, { once: true })

@@ -22,7 +22,7 @@ export function findComplexityRefusal(operation: ExecutionArgs, complexityMax: n
   if (complexity <= complexityMax) return undefined
   return refusal(
     'QUERY_TOO_COMPLEX',
-    `The operation costs ${complexity} points (one per object, times the page sizes above it); at most ${complexityMax} is served. Ask for smaller pages or fewer nested lists.`,
+    `The operation costs ${complexity} points (one per object, times the page sizes above it); the maximum is ${complexityMax}. Request smaller pages or fewer nested lists.`,
   )
 }
 

@@ -29,7 +29,7 @@ export function createOperationShapeRule(limits: ShapeLimits): (context: Validat
       OperationDefinition(operation) {
         for (const [code, actual, max, what] of violations(measureOperation(operation, context), limits)) {
           context.reportError(
-            refusal(code, `The operation has ${what} ${format(actual)}; at most ${max} is served. Split it.`),
+            refusal(code, `The operation has ${what} ${format(actual)}; the maximum is ${max}. Split it.`),
           )
         }
       },

@@ -10,7 +10,7 @@ export async function runWithin(
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<ExecutionResult>((resolve) => {
     timer = setTimeout(() => {
-      const message = `The operation took longer than ${timeoutMs / 1_000} s; ask for less at once`
+      const message = `The operation took longer than ${timeoutMs / 1_000} s; request less at once`
       resolve({ errors: [refusal('EXECUTION_TIMEOUT', message, { status: 504, spec: true })] })
       lifetime.abort()
     }, timeoutMs)

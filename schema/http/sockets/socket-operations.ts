@@ -60,7 +60,7 @@ function assertWithinSocket(
 ): void {
   if (Object.keys(subscriptions).length <= subscriptionsPerSocketMax) return
   extra.session.operationRefused()
-  const message = `A socket runs at most ${subscriptionsPerSocketMax} operations at a time; complete one first`
+  const message = `A socket can run at most ${subscriptionsPerSocketMax} operations at a time; complete one first`
   throw refusal('TOO_MANY_SUBSCRIPTIONS', message)
 }
 

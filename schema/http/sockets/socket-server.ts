@@ -63,7 +63,7 @@ export class SocketServer {
   async close(): Promise<void> {
     const clients = [...this.#webSockets.clients]
     const gone = clients.map((client) => new Promise<void>((resolve) => client.once('close', () => resolve())))
-    for (const client of clients) client.close(GOING_AWAY, 'Server is going away')
+    for (const client of clients) client.close(GOING_AWAY, 'Server is shutting down')
     const deadline = setTimeout(() => {
       for (const client of clients) client.terminate()
     }, CLOSE_GRACE_MS)
@@ -76,7 +76,7 @@ export class SocketServer {
     const { services, slots, limits, log } = this.#parts
     const session = new SocketSession({ socket, services, slots, limits, ...opening })
     // Such as a message over the size limit; the socket then closes itself with the code for it.
-    socket.on('error', (error) => log.info('a socket was broken by its client', { error }))
+    socket.on('error', (error) => log.info('a socket failed because of its client', { error }))
     const stopPinging = this.#keepAlive(socket)
     const closed = this.#graphql.opened(
       {

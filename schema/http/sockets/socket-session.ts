@@ -55,7 +55,7 @@ export class SocketSession {
     try {
       const identity = await authenticate(this.#credential(parameters), services)
       if (identity === null) {
-        const reason = 'connectionParams need authorization: "Bearer <API_KEY or session>", or signInWithX'
+        const reason = 'connectionParams must contain authorization: "Bearer <API_KEY or session>", or signInWithX'
         return this.#refuse(CloseCode.Unauthorized, reason)
       }
       // The client may have left while its credential was looked up.
@@ -93,7 +93,7 @@ export class SocketSession {
     this.#refused++
     if (this.#refused !== this.#parts.limits.refusedOperationsPerSocketMax) return
     // After the refusals so far, which are sent in this turn.
-    setImmediate(() => this.#refuse(TOO_MANY_SOCKETS, 'Too many operations beyond those that a socket may run'))
+    setImmediate(() => this.#refuse(TOO_MANY_SOCKETS, 'Too many operations above the maximum of a socket'))
   }
 
   end(): void {

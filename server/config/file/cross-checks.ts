@@ -40,7 +40,7 @@ export function findStakingProblems(document: unknown): FileProblem[] {
   return [
     {
       path: ['staking', 'rpcUrl'],
-      message: 'name a node of Base here, or configure x402.base, whose node then serves',
+      message: 'set a node of Base here, or configure x402.base to use its node',
     },
   ]
 }
@@ -76,7 +76,7 @@ function findRepeats<Entry>(
   const problems: FileProblem[] = []
   for (const { name, path } of entries.map(toNamed)) {
     if (name === undefined) continue
-    if (seen.has(name)) problems.push({ path, message: `the ${what} "${name}" is taken by an earlier entry` })
+    if (seen.has(name)) problems.push({ path, message: `the ${what} "${name}" is already used by an earlier entry` })
     seen.add(name)
   }
   return problems
@@ -100,7 +100,7 @@ function findUnknownProviders({ models, providers }: Names): FileProblem[] {
         : [
             {
               path: ['models', index, 'providers', position, 'id'],
-              message: `no provider is called "${id}"; there are: ${known.join(', ') || 'none'}`,
+              message: `no provider has the id "${id}"; configured providers: ${known.join(', ') || 'none'}`,
             },
           ],
     ),

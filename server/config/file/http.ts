@@ -5,7 +5,7 @@ const trustedProxy = z
     error: 'must be an IP address or a CIDR range, such as 10.0.0.7 or 10.0.0.0/8',
   })
   .refine((value) => !value.endsWith('/0'), {
-    error: 'trusts every address, so that any client could choose the address it is limited by; name the proxies',
+    error: 'trusts every address, so any client could choose its own address; list the proxies',
   })
 
 /** Connections, and the proxies that they come through. */
@@ -15,18 +15,20 @@ export const HttpSection = z
       .array(trustedProxy)
       .max(1_000)
       .default([])
-      .describe('Addresses and CIDR ranges of reverse proxies whose X-Forwarded-For names the client'),
+      .describe('Addresses and CIDR ranges of reverse proxies whose X-Forwarded-For is trusted'),
     maxConnections: z
       .int()
       .min(1)
       .max(1_000_000)
       .default(10_000)
-      .describe('Open connections of one process; further ones are closed'),
+      .describe('Maximum open connections of one process; further ones are closed'),
     maxConnectionsPerAddress: z
       .int()
       .min(1)
       .max(1_000_000)
       .default(1_000)
-      .describe('Share of one address, or of one IPv6 /64; connections of trusted proxies do not count'),
+      .describe(
+        'Maximum open connections of one address, or of one IPv6 /64; connections of trusted proxies do not count',
+      ),
   })
   .prefault({})

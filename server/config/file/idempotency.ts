@@ -9,17 +9,17 @@ export const IdempotencySection = z
       .int()
       .min(0)
       .default(32 * MEBIBYTE)
-      .describe('Largest response that is stored for repeats'),
+      .describe('Largest response, in bytes, that is stored for repeats'),
     maxAccountBytes: z
       .int()
       .min(0)
       .default(256 * MEBIBYTE)
-      .describe('Stored by one account in 24 hours'),
+      .describe('Bytes that one account may store in 24 hours'),
     maxTotalBytes: z
       .int()
       .min(0)
       .default(16 * 1024 * MEBIBYTE)
-      .describe('Stored by all accounts in 24 hours; each counts with full steps of 64 KiB'),
+      .describe('Bytes that all accounts together may store in 24 hours; each account counts in full steps of 64 KiB'),
   })
   .prefault({})
 export type IdempotencySection = z.output<typeof IdempotencySection>

@@ -39,7 +39,7 @@ function replaceReferences(text: string, source: InterpolationSource): { text: s
     }
     const close = text.indexOf('}', open)
     if (close < 0) {
-      faults.add('"${" has no "}" after it; write $${ for the characters themselves')
+      faults.add('"${" has no matching "}"; write $${ for a literal "${"')
       break
     }
     const name = text.slice(open + 2, close)

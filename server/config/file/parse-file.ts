@@ -18,7 +18,7 @@ export type ParsedFile = { kind: 'valid'; file: ConfigFile } | { kind: 'invalid'
 /** Reads the text of a configuration file; everything wrong with it comes back at once, each with its line. */
 export function parseConfigFile(text: string, source: InterpolationSource): ParsedFile {
   if (text.length > FILE_CHARACTERS_MAX) {
-    const message = `the file has ${text.length} characters, more than the ${FILE_CHARACTERS_MAX} that are read`
+    const message = `the file has ${text.length} characters; the maximum is ${FILE_CHARACTERS_MAX}`
     return { kind: 'invalid', problems: [message] }
   }
   const lines = new LineCounter()
@@ -68,7 +68,7 @@ function toProblems(issues: readonly Issue[]): FileProblem[] {
     const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
     if (code === 'invalid_key') return [{ path: steps, message: keyIssues?.[0]?.message ?? message }]
     if (code !== 'unrecognized_keys' || keys === undefined) return [{ path: steps, message }]
-    return keys.map((key) => ({ path: [...steps, key], message: 'there is no such setting' }))
+    return keys.map((key) => ({ path: [...steps, key], message: 'unknown setting' }))
   })
 }
 

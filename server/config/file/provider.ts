@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { nameText } from '../../domain/validation/text.ts'
 import { HttpUrl } from './http-url.ts'
 
-const id = nameText(100).describe('Name that the models refer to')
+const id = nameText(100).describe('Id by which models refer to the provider')
 
 /** A server that speaks the OpenAI API. */
 const OpenAiProvider = z.strictObject({
   id,
   kind: z.literal('openai'),
-  baseUrl: HttpUrl.describe('Including the version, such as https://api.example.com/v1'),
+  baseUrl: HttpUrl.describe('Base URL including the version, such as https://api.example.com/v1'),
   apiKey: z.string().min(1).optional(),
   timeoutSeconds: z.number().positive().max(86_400).default(600),
 })

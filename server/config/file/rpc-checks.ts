@@ -19,7 +19,7 @@ export function findRpcProblems(document: unknown): FileProblem[] {
   const { rpc } = RpcNames.parse(document)
   const slugs = listSlugs(rpc.extraFamily)
   if (slugs === undefined) {
-    const message = `"${rpc.extraFamily}" is the name of another family; choose one that is not`
+    const message = `"${rpc.extraFamily}" is the name of another family; choose a different name`
     return [{ path: ['rpc', 'extraFamily'], message }]
   }
   return [...findUnknownNetworks(Object.keys(rpc.networks), slugs), ...findUnknownMethods(rpc.optionalMethods)]
@@ -38,7 +38,7 @@ function findUnknownNetworks(names: readonly string[], slugs: readonly string[])
     .filter((name) => !slugs.includes(name))
     .map((name) => ({
       path: ['rpc', 'networks', name],
-      message: `there is no network of this name; the networks are: ${slugs.join(', ')}`,
+      message: `unknown network; supported networks: ${slugs.join(', ')}`,
     }))
 }
 
@@ -51,7 +51,7 @@ function findUnknownMethods(names: readonly unknown[]): FileProblem[] {
       : [
           {
             path: ['rpc', 'optionalMethods', index],
-            message: `"${name}" is not an optional method; they are: ${optional.join(', ')}`,
+            message: `"${name}" is not an optional method; optional methods: ${optional.join(', ')}`,
           },
         ],
   )

@@ -26,7 +26,7 @@ const Character = z.strictObject({
 /** How error bodies look unless a request header chooses. */
 const ErrorsSection = z
   .strictObject({
-    format: z.enum(['service', 'openai']).default('service').describe('Form of error bodies'),
+    format: z.enum(['service', 'openai']).default('service').describe('Format of error bodies'),
   })
   .prefault({})
 
@@ -35,15 +35,12 @@ export const ConfigFile = z.strictObject({
   $schema: z.string().optional().describe('Location of this schema, for editors'),
   service: ServiceSection,
   http: HttpSection,
-  providers: z.array(Provider).default([]).describe('Who serves models'),
-  models: z
-    .array(ModelDefinition)
-    .default([])
-    .describe('The catalogue: what is sold, by whom it is served, what it costs'),
+  providers: z.array(Provider).default([]).describe('Providers that serve models'),
+  models: z.array(ModelDefinition).default([]).describe('The catalogue: models, their providers and their prices'),
   compatibility: z
     .partialRecord(z.enum(MODEL_TYPES), z.record(nameText(500), z.string()))
     .default({})
-    .describe('Per model type: names that other services use, and the model each stands for'),
+    .describe('Aliases by model type: model names of other services, each with its model here'),
   rpc: RpcSection,
   limits: LimitTable,
   usage: UsageSection,

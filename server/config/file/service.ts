@@ -21,30 +21,32 @@ export const ServiceSection = z
   .strictObject({
     name: z
       .string()
-      .regex(/^[a-z][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and hyphens, a letter first' })
+      .regex(/^[a-z][a-z0-9-]*$/, { error: 'must be lower-case letters, digits and hyphens, beginning with a letter' })
       .max(40)
       .default('service')
-      .describe('Wire name: headers x-<name>-…, body object <name>_parameters'),
+      .describe('Name used on the wire: headers x-<name>-…, body object <name>_parameters'),
     publicUrl: publicUrl
       .optional()
       .describe('Origin in sign-in messages, payment bodies and links; default http://localhost:<PORT>'),
     allowedOrigins: z
       .array(allowedOrigin)
       .default(['*'])
-      .describe('Origins of browser pages elsewhere that may call /api/v1 and /graphql; * is all'),
-    docsUrl: HttpUrl.optional().describe('Page that tells callers how to call; named where a credential is missing'),
+      .describe('Web origins that may call /api/v1 and /graphql; * allows all'),
+    docsUrl: HttpUrl.optional().describe(
+      'Documentation page for callers; named in responses to requests without a credential',
+    ),
     systemPrompts: z
       .array(z.string().min(1).max(SYSTEM_PROMPT_CHARACTERS_MAX))
       .max(SYSTEM_PROMPTS_MAX)
       .default([])
       .describe(
-        'System prompts of every chat, before those of the caller; include_<name>_system_prompt: false omits them',
+        'System prompts of every chat, sent before those of the caller; include_<name>_system_prompt: false omits them',
       ),
     version: z
       .string()
       .regex(/^(auto|\d{8}\.\d{6})$/, { error: 'must be auto or <YYYYMMDD>.<HHMMSS>' })
       .default('auto')
-      .describe('Service revision; auto is the moment of the start'),
+      .describe('Service revision; auto uses the start time'),
   })
   .prefault({})
 

@@ -7,11 +7,11 @@ export const StakingSection = z
     contract: z
       .string()
       .regex(/^0x[0-9a-fA-F]{40}$/, { error: 'must be an address: 0x and 40 hexadecimal digits' })
-      .describe("Contract on Base whose balanceOf(wallet) is the wallet's stake; one token is one DIEM a day"),
+      .describe("Contract on Base whose balanceOf(wallet) is the wallet's stake; one token is one DIEM per day"),
     rpcUrl: HttpUrl.optional().describe(
-      'Node of Base that answers for blocks up to a day old; by default that of x402.base',
+      'Node of Base with the state of blocks up to a day old; default: the node of x402.base',
     ),
     decimals: z.int().min(0).max(36).default(18).describe('Decimals of the staked token'),
-    refreshSeconds: z.int().min(5).max(3_600).default(60).describe('How often stakes that are not known yet are read'),
+    refreshSeconds: z.int().min(5).max(3_600).default(60).describe('Interval at which unknown stakes are read'),
   })
   .optional()

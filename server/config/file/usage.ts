@@ -14,12 +14,12 @@ export const UsageSection = z
       .min(EVENT_DAYS_MIN)
       .max(DAYS_MAX)
       .default(DAYS_DEFAULT)
-      .describe('Days for which single requests and the lines of their charges can be read'),
+      .describe('Days for which single requests and the lines of their charges are kept'),
     hourlyRetentionDays: z
       .int()
       .min(HOURLY_DAYS_MIN)
       .max(DAYS_MAX)
       .default(DAYS_DEFAULT)
-      .describe('Days for which usage can be split by hours and by days of time zones other than UTC'),
+      .describe('Days for which usage can be grouped by hours and by days of time zones other than UTC'),
   })
   .prefault({})

@@ -12,7 +12,7 @@ const Facilitator = z.discriminatedUnion('kind', [
 
 const chain = (asset: string) =>
   z.strictObject({
-    payTo: z.string().min(1).describe('Address that receives the USDC, and nothing but payments to this service'),
+    payTo: z.string().min(1).describe('Address that receives the USDC; use it only for payments to this service'),
     rpcUrl: HttpUrl,
     asset: z.string().min(1).default(asset).describe('USDC contract or mint'),
     facilitator: Facilitator,
@@ -33,7 +33,7 @@ const Base = chain('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913').extend({
       { upToUsd: 1_000, confirmations: 5 },
       { upToUsd: 10_000, confirmations: 30 },
     ])
-    .describe('Blocks that must hold a transfer before it is credited: one number, or steps by amount'),
+    .describe('Blocks that must contain a transfer before it is credited: one number, or steps by amount'),
   finalityBlocks: z
     .int()
     .min(1)
@@ -51,23 +51,23 @@ const Base = chain('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913').extend({
     .min(60_000)
     .max(10_000_000)
     .default(500_000)
-    .describe('Gas of one settlement, as the node estimates it; a larger one is not sent'),
+    .describe('Maximum gas of one settlement, as estimated by the node; a larger one is not sent'),
   maxFeePerGasGwei: z
     .number()
     .positive()
     .max(100_000)
     .default(5)
-    .describe('Highest price of a unit of gas that settlements offer; while the chain asks for more, none is sent'),
+    .describe('Highest gas price of settlements; while the chain requires more, none is sent'),
   dailyFeeEth: z
     .number()
     .positive()
     .max(1_000)
     .default(0.05)
-    .describe('Fees of all settlements of a UTC day in ETH; then payments get 503 until the next day'),
+    .describe('Maximum fees of all settlements of a UTC day, in ETH; once spent, payments get 503 until the next day'),
   eip6492Factories: z
     .array(EvmAddress)
     .default([])
-    .describe('Factories by which contract wallets that are not deployed yet may pay; the facilitator calls them'),
+    .describe('Factories of contract wallets that may pay before they are deployed; the facilitator calls them'),
 })
 
 const Solana = chain('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v').extend({
@@ -76,20 +76,20 @@ const Solana = chain('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v').extend({
     .min(0)
     .max(1_000_000)
     .default(20_000)
-    .describe('Priority fee of one settlement in all; a payment that asks for more is rejected'),
+    .describe('Maximum total priority fee of one settlement; a payment that requires more is rejected'),
   dailyFeeLamports: z
     .int()
     .positive()
     .max(1_000_000_000_000)
     .default(100_000_000)
-    .describe('Fees of all settlements of a UTC day in lamports; then payments get 503 until the next day'),
+    .describe(
+      'Maximum fees of all settlements of a UTC day, in lamports; once spent, payments get 503 until the next day',
+    ),
   finalizedAboveUsd: z
     .number()
     .min(0)
     .default(1_000)
-    .describe(
-      'Payments above this amount are credited once the chain has finalized them, others once it has confirmed them',
-    ),
+    .describe('Payments above this amount are credited when they are finalized, others when they are confirmed'),
 })
 
 /** Payments by wallet. An absent chain is not offered. */
@@ -118,11 +118,11 @@ export const X402Section = z
       .positive()
       .max(120)
       .default(30)
-      .describe('How long an answer waits for a payment to settle before it says that it is pending'),
+      .describe('How long a response waits for a payment to settle before it reports the payment as pending'),
     alarmMinutes: z
       .number()
       .positive()
       .default(15)
-      .describe('Age at which a payment whose end is still unknown is logged as an error'),
+      .describe('Age at which an unresolved payment is logged as an error'),
   })
   .prefault({})

@@ -23,7 +23,7 @@ function findRepeatedKeys(yaml: Document): TextProblem[] {
     const seen = new Set<string>()
     for (const { key } of items) {
       const name = String(key)
-      if (seen.has(name)) problems.push({ offset: offsetOf(key), message: `${name} is given twice` })
+      if (seen.has(name)) problems.push({ offset: offsetOf(key), message: `${name} is duplicated` })
       seen.add(name)
     }
   }
@@ -53,7 +53,7 @@ function findAliasProblems(yaml: Document): TextProblem[] {
       if (aliases > ALIASES_MAX) return report(node, `there are more than ${ALIASES_MAX} aliases`)
       const target = anchors.get(node.source)
       const size = target === undefined ? 0 : sizes.get(target)
-      return size ?? report(node, `*${node.source} stands inside the value that it repeats`)
+      return size ?? report(node, `*${node.source} is inside the value that it repeats`)
     }
     if (node.anchor !== undefined) anchors.set(node.anchor, node)
     let size = 1
@@ -76,7 +76,7 @@ function findImpreciseNumbers(yaml: Document): TextProblem[] {
       if (written === undefined || written === canonical(String(node.value))) return
       problems.push({
         offset: offsetOf(node),
-        message: `the number ${shortened(node.source)} would be read as ${node.value}; write one with at most 15 digits`,
+        message: `the number ${shortened(node.source)} would be rounded to ${node.value}; use at most 15 digits`,
       })
     },
   })

@@ -187,7 +187,7 @@ export class ApiKeyService {
 
   #assertFuture(expiresAt: Date | null | undefined): void {
     if (expiresAt == null || expiresAt > this.#deps.clock.now()) return
-    throw invalidField('expiresAt', `must be in the future, and ${expiresAt.toISOString()} is not`)
+    throw invalidField('expiresAt', `must be in the future; it is ${expiresAt.toISOString()}`)
   }
 
   #assertInserted(outcome: InsertOutcome, accountId: string, plan: RatePlan | null): void {

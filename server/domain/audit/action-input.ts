@@ -15,7 +15,7 @@ const SUBJECT_FIELDS = ['accountId', 'keyId', 'modelId'] as const
 export function toKeptInput(input: unknown): object {
   const text = JSON.stringify(input ?? {}, (name, value: unknown) => (SECRET_NAME.test(name) ? REDACTED : value))
   const bytes = Buffer.byteLength(text)
-  if (bytes > INPUT_BYTES_MAX) return { omitted: `input of ${bytes} bytes; at most ${INPUT_BYTES_MAX} are kept` }
+  if (bytes > INPUT_BYTES_MAX) return { omitted: `input of ${bytes} bytes; at most ${INPUT_BYTES_MAX} are stored` }
   const kept: unknown = JSON.parse(text)
   return isObject(kept) ? kept : { value: kept }
 }

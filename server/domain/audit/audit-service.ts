@@ -80,7 +80,11 @@ export class AuditService {
         finishedAt: clock.now(),
       })
     } catch (error) {
-      log.error('the end of an operator action could not be logged', { actionId: id, outcome: ending.outcome, error })
+      log.error('the outcome of an operator action could not be logged', {
+        actionId: id,
+        outcome: ending.outcome,
+        error,
+      })
     }
   }
 }

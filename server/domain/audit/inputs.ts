@@ -7,7 +7,7 @@ import { ACTION_OUTCOMES } from './operator-action.ts'
 export const ListActionsInput = PageRequest.extend({
   actor: FilterName.optional(),
   action: FilterName.optional().describe(
-    'Path of a procedure such as accounts.grant, or the start of one such as accounts.',
+    'Path of a procedure, such as accounts.grant, or its prefix, such as accounts.',
   ),
   accountId: FilterName.optional(),
   keyId: FilterName.optional(),

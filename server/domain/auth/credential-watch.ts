@@ -67,7 +67,7 @@ export class CredentialWatch {
         this.#end(event)
       }
     } catch (error) {
-      log.warn('the credentials of open streams and sockets could not be checked; they are checked again', { error })
+      log.warn('the credentials of open streams and sockets could not be checked; the check is retried', { error })
     } finally {
       this.#checking = false
     }

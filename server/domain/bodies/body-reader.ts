@@ -71,7 +71,7 @@ export class BodyReader {
 
   #assertRoom(): void {
     if (this.#waiting.size < WAITING_MAX) return
-    const message = 'The service is reading too many large bodies at the moment; try again shortly'
+    const message = 'The service is currently reading too many large bodies; try again shortly'
     throw new DomainError('unavailable', message, { retryAfterSeconds: 1 })
   }
 

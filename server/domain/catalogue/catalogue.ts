@@ -81,7 +81,7 @@ export class Catalogue {
     if (model === undefined || !isModelAllowed(privacy, model)) {
       throw new DomainError(
         'model_not_found',
-        `Specified model not found: ${name.slice(0, 200)}. GET /models lists all.`,
+        `Specified model not found: ${name.slice(0, 200)}. GET /models lists all models.`,
       )
     }
     return model
@@ -191,8 +191,7 @@ export class Catalogue {
     if (!isRetired(model, this.#clock.nowMs())) return model
     const replacement = this.#replacementOf(model)
     if (replacement !== undefined && model.deprecation?.autoRemap === true) return replacement
-    const fix =
-      replacement === undefined ? 'GET /models lists the models that are served' : `use ${replacement.id} instead`
+    const fix = replacement === undefined ? 'GET /models lists the available models' : `use ${replacement.id} instead`
     throw new DomainError('model_not_found', `Specified model not found: ${model.id} was retired; ${fix}.`, {
       field: 'model',
       ...(replacement === undefined ? {} : { facts: { replacementModelId: replacement.id } }),
@@ -211,7 +210,7 @@ export class Catalogue {
     const shown = name.slice(0, 200)
     const other = this.find(name)
     if (other !== undefined && other.type !== type) {
-      const message = `Specified model not found: ${shown} is of the type ${other.type}, and this endpoint needs ${type}.`
+      const message = `Specified model not found: ${shown} has the type ${other.type}, but this endpoint requires ${type}.`
       return new DomainError('model_not_found', message, { field: 'model' })
     }
     const ids = this.list({ type, privacy: 'ALL' }).map((model) => model.id)
@@ -220,7 +219,7 @@ export class Catalogue {
     const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
     return new DomainError(
       'model_not_found',
-      `Specified model not found: ${shown}${hint || '.'} GET /models lists all.`,
+      `Specified model not found: ${shown}${hint || '.'} GET /models lists all models.`,
       {
         field: 'model',
         ...(suggestion === undefined ? {} : { facts: { suggestedModel: suggestion } }),

@@ -45,7 +45,7 @@ function priceOf(prices: Prices, field: string, name: string): bigint {
 }
 
 function unpriced(field: string, name: string, prices: object) {
-  return invalidField(field, `is "${name.slice(0, 50)}", and the model has: ${Object.keys(prices).join(', ')}`)
+  return invalidField(field, `is "${name.slice(0, 50)}", but the model has: ${Object.keys(prices).join(', ')}`)
 }
 
 function toNano(price: { usd: number } | undefined): bigint {

@@ -21,15 +21,15 @@ const COMPLETION_TOKENS_MAX = 10_000_000
 const PriceUsd = z
   .number()
   .min(0)
-  .max(PRICE_USD_MAX, { error: `a price is at most ${PRICE_USD_MAX} USD` })
+  .max(PRICE_USD_MAX, { error: `a price must be at most ${PRICE_USD_MAX} USD` })
 
 /** A price in USD, at most 6 decimals so that a millionth part is a whole number of pico-USD. */
 const Price = z
   .strictObject({ usd: PriceUsd, diem: PriceUsd.optional() })
-  .refine((price) => parseUsdPerMillion(price.usd) !== undefined, { error: 'a price has at most 6 decimals' })
+  .refine((price) => parseUsdPerMillion(price.usd) !== undefined, { error: 'a price must have at most 6 decimals' })
   // One request is held before its currency is known, and 1 DIEM is 1 USD: two prices could not both be kept.
   .refine((price) => price.diem === undefined || price.diem === price.usd, {
-    error: '1 DIEM is 1 USD: leave diem out, or give it the same number as usd',
+    error: '1 DIEM is 1 USD: omit diem, or set it to the same number as usd',
   })
 
 const TokenPrices = {
@@ -97,7 +97,7 @@ export const ModelDefinition = z.strictObject({
     .min(0)
     .max(IMAGE_TOKENS_MAX)
     .optional()
-    .describe('Tokens that the provider counts for an image of a prompt at most; default 1600'),
+    .describe('Maximum tokens that the provider counts for an image in a prompt; default 1600'),
   capabilities: ModelCapabilities.prefault({}),
   constraints: z.record(z.string(), z.unknown()).default({}),
   pricing: ModelPricing.default({}),

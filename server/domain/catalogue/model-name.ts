@@ -10,7 +10,7 @@ export function readModelName(value: unknown): string {
   if (value === undefined || value === null || value === '') throw modelProblem('model is required')
   if (typeof value !== 'string') throw modelProblem('model must be a string')
   if (value.length > NAME_CHARACTERS_MAX) {
-    throw invalidField('model', `must have at most ${NAME_CHARACTERS_MAX} characters, and has ${value.length}`)
+    throw invalidField('model', `must have at most ${NAME_CHARACTERS_MAX} characters; it has ${value.length}`)
   }
   return value
 }

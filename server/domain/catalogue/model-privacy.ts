@@ -16,7 +16,7 @@ export function assertModelAllowed(privacy: ModelPrivacy, model: ModelDefinition
   if (isModelAllowed(privacy, model)) return
   throw new DomainError(
     'model_privacy',
-    `The API key's modelPrivacy is ${privacy}, and the model ${model.id} is ${model.privacy}. Use a private model, or a key without that restriction.`,
+    `The API key's modelPrivacy is ${privacy}, but the model ${model.id} is ${model.privacy}. Use a private model, or a key without this restriction.`,
     { field: 'model', facts: { modelPrivacy: privacy, model: model.id } },
   )
 }

@@ -106,7 +106,7 @@ export function readBody(
   return (async function* () {
     for (let position = 0; position < count; position++) {
       const sealed = await records.readChunk(run, position)
-      if (sealed === undefined) throw new Error('a kept answer was forgotten while it was read')
+      if (sealed === undefined) throw new Error('a stored response was deleted while it was read')
       yield vault.open(sealed, placeOf(run, position))
     }
   })()

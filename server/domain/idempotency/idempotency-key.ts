@@ -10,7 +10,7 @@ export function parseIdempotencyKey(text: string): string {
   if (KEY_FORM.test(text)) return text
   throw new DomainError(
     'invalid_request',
-    `Idempotency-Key must be 1 to 255 characters of A-Z, a-z, 0-9, "_" and "-"; this one has ${text.length} characters`,
+    `Idempotency-Key must have 1 to 255 characters of A-Z, a-z, 0-9, "_" and "-"; it has ${text.length} characters`,
     { field: 'Idempotency-Key' },
   )
 }

@@ -239,7 +239,7 @@ function assertSame(first: Buffer, second: Buffer): void {
 function takesTooLong(): DomainError {
   return new DomainError(
     'conflict',
-    'The first request with this Idempotency-Key is still running; send this one again to get its answer',
+    'The first request with this Idempotency-Key is still running; retry to get its response',
     { retryAfterSeconds: 1 },
   )
 }
@@ -252,5 +252,5 @@ function notStored(): DomainError {
 }
 
 function clientLeft(): DomainError {
-  return new DomainError('unavailable', 'The client closed the request before its answer began')
+  return new DomainError('unavailable', 'The client closed the request before its response began')
 }

@@ -78,7 +78,7 @@ export class IdempotentRun {
     if (!owned) {
       throw new DomainError(
         'conflict',
-        'Another process took this request over under its Idempotency-Key; send it again to get the answer',
+        'Another process has taken over this request under its Idempotency-Key; retry to get the response',
         { retryAfterSeconds: 1 },
       )
     }
@@ -109,7 +109,7 @@ export class IdempotentRun {
     try {
       await write()
     } catch (error) {
-      this.#deps.log.warn('the end of an idempotent request could not be recorded; it is tried again', {
+      this.#deps.log.warn('the end of an idempotent request could not be recorded; this is retried', {
         requestId: this.#id.requestId,
         error,
       })

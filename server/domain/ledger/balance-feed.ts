@@ -91,7 +91,7 @@ export class BalanceFeed {
       return true
     } catch (error) {
       for (const accountId of accountIds) this.#markStale(accountId)
-      this.#log.warn('balances could not be read for their watchers; they are read again', { error })
+      this.#log.warn('balances could not be read for their subscribers; this is retried', { error })
       return false
     }
   }

@@ -61,8 +61,7 @@ export class LedgerService {
    * when less than the amount is free, or when the reference stands for another posting.
    */
   async grant({ accountId, amountNanoUsd, reason, reference }: GrantInput): Promise<LedgerTransfer> {
-    if (amountNanoUsd === 0n)
-      throw new DomainError('invalid_request', 'The amount is zero; name one that moves the balance')
+    if (amountNanoUsd === 0n) throw new DomainError('invalid_request', 'The amount must not be zero')
     const { ledger, clock, ids } = this.#deps
     const result = await ledger.grant({
       transferId: ids.uuid(),
@@ -142,7 +141,7 @@ function transferOf(result: GrantResult, amountNanoUsd: bigint): LedgerTransfer 
       throw new DomainError('not_found', 'No such account')
     case 'insufficient': {
       const [taken, free] = [formatUsd(-amountNanoUsd), formatUsd(result.freeNano)]
-      throw new DomainError('conflict', `The correction takes ${taken} USD, and only ${free} USD are free; take less`)
+      throw new DomainError('conflict', `The correction of ${taken} USD exceeds the free balance of ${free} USD`)
     }
     case 'repeated':
       return assertRepeats(result.transfer, amountNanoUsd)
@@ -154,6 +153,6 @@ function transferOf(result: GrantResult, amountNanoUsd: bigint): LedgerTransfer 
 /** A reference is there to make repeats harmless; one that is used twice by mistake must not swallow the second posting. */
 function assertRepeats(before: LedgerTransfer, amountNanoUsd: bigint): LedgerTransfer {
   if (before.amountNanoUsd === amountNanoUsd) return before
-  const message = `The reference ${before.reference} stands for a ${before.kind} of ${formatUsd(before.amountNanoUsd)} USD; use another one`
+  const message = `The reference ${before.reference} is already used for a ${before.kind} of ${formatUsd(before.amountNanoUsd)} USD; use another one`
   throw new DomainError('conflict', message, { field: 'reference' })
 }

@@ -55,7 +55,7 @@ export function admissionError(
       const spent = keyLimit === undefined ? '' : ` ${describe(keyLimit, currency)}`
       return new DomainError(
         result.outcome,
-        `API key ${currency} spend limit exceeded: this request may cost up to ${need} ${currency}, more than the key's limit leaves.${spent} Raise the key's consumptionLimit, wait for its period to reset, or ask for less: ${SMALLER}.`,
+        `API key ${currency} spend limit exceeded: this request may cost up to ${need} ${currency}, more than the remainder of the key's limit.${spent} Raise the key's consumptionLimit, wait for its period to reset, or send a smaller request: ${SMALLER}.`,
         { facts: { ...facts, ...(keyLimit === undefined ? {} : factsOf(keyLimit)) } },
       )
     }
@@ -66,7 +66,7 @@ export function admissionError(
     case 'settled_before':
       return new DomainError(
         'insufficient_balance',
-        `Insufficient USD or Diem balance: this request may cost up to ${need} USD, and the free balance is below that. Add credit, or ask for less: ${SMALLER}.`,
+        `Insufficient USD or Diem balance: this request may cost up to ${need} USD, more than the free balance. Add credit, or send a smaller request: ${SMALLER}.`,
         { facts },
       )
   }
@@ -77,7 +77,7 @@ export function belowMinimum({ usdNano, diemNano }: Hold['balancesBefore'], mini
   const facts = { balanceUsd: formatUsd(usdNano), balanceDiem: formatUsd(diemNano) }
   return new DomainError(
     'insufficient_balance',
-    `The wallet has ${facts.balanceUsd} USD, less than the ${formatUsd(minimumNanoUsd)} USD that it must keep. Top it up with USDC.`,
+    `The wallet has ${facts.balanceUsd} USD, less than the minimum balance of ${formatUsd(minimumNanoUsd)} USD. Top it up with USDC.`,
     { facts },
   )
 }
@@ -85,14 +85,14 @@ export function belowMinimum({ usdNano, diemNano }: Hold['balancesBefore'], mini
 /** A request that the database did not decide. */
 export function notAdmitted(cause: unknown): DomainError {
   if (cause instanceof LaneRejection && cause.reason === 'client_left') {
-    return new DomainError('unavailable', 'The client closed the request before its answer began', { cause })
+    return new DomainError('unavailable', 'The client closed the request before its response began', { cause })
   }
-  const message = 'The service cannot take requests at the moment; try again shortly'
+  const message = 'The service is temporarily unavailable; try again shortly'
   return new DomainError('unavailable', message, { retryAfterSeconds: 1, cause })
 }
 
 /** The hold was released before the request ended. */
 export function holdLost(): DomainError {
-  const message = 'The request lost its reservation before it ended and was not charged; send it again'
+  const message = 'The request lost its hold before it ended and was not charged; send it again'
   return new DomainError('hold_lost', message, { retryAfterSeconds: 1 })
 }

@@ -96,7 +96,7 @@ export class HoldSweeper {
 
   #every(seconds: number, task: () => Promise<unknown>): void {
     const timer = setInterval(() => {
-      task().catch((error: unknown) => this.#deps.log.warn('hold maintenance failed; it runs again', { error }))
+      task().catch((error: unknown) => this.#deps.log.warn('hold maintenance failed; it is retried', { error }))
     }, seconds * 1_000)
     timer.unref()
     this.#timers.push(timer)

@@ -8,7 +8,9 @@ export const ListPaymentsInput = PageRequest.extend({
   state: z
     .enum([...PAYMENT_STATES, 'unresolved', 'disappeared'])
     .optional()
-    .describe('One state; unresolved: those whose end is unknown; disappeared: credited ones that the chain lost'),
+    .describe(
+      'One state, or unresolved (outcome unknown), or disappeared (credited, but the transfer disappeared from the chain)',
+    ),
 })
 export type ListPaymentsInput = z.output<typeof ListPaymentsInput>
 

@@ -7,13 +7,13 @@ export function checkAmount(amountAtomic: bigint): void {
   if (amountAtomic < TOP_UP_MIN_ATOMIC) {
     throw paymentError(
       'payment_too_low',
-      `The payment is of ${usd(amountAtomic)} USD; the minimum is ${usd(TOP_UP_MIN_ATOMIC)} USD`,
+      `The payment is ${usd(amountAtomic)} USD; the minimum is ${usd(TOP_UP_MIN_ATOMIC)} USD`,
     )
   }
   if (amountAtomic > TOP_UP_MAX_ATOMIC) {
     throw paymentError(
       'payment_too_high',
-      `The payment is of ${usd(amountAtomic)} USD; the maximum is ${usd(TOP_UP_MAX_ATOMIC)} USD`,
+      `The payment is ${usd(amountAtomic)} USD; the maximum is ${usd(TOP_UP_MAX_ATOMIC)} USD`,
     )
   }
 }

@@ -42,7 +42,9 @@ export function readPaymentHeader(header: string): PaymentEnvelope {
   }
   const flat = FlatForm.safeParse(document)
   if (!flat.success) {
-    throw malformed('the JSON must hold x402Version, accepted and payload (version 2), or scheme, network and payload')
+    throw malformed(
+      'the JSON must contain x402Version, accepted and payload (version 2), or scheme, network and payload',
+    )
   }
   const { scheme, network, payload } = flat.data
   return { scheme, network: caipName(network), asset: null, payTo: null, payload }
@@ -56,7 +58,7 @@ function decode(header: string): unknown {
   try {
     return JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
   } catch {
-    throw malformed('what it encodes is not JSON')
+    throw malformed('its content is not JSON')
   }
 }
 

@@ -73,7 +73,7 @@ export class PaymentMachine {
         if (next.state === 'refused' || next.state === 'failed') return next
       }
     } catch (error) {
-      this.#deps.log.warn('a payment cannot go on now; the reconciler tries again', {
+      this.#deps.log.warn('a payment cannot continue now; the reconciler retries it', {
         paymentId: current.id,
         state: current.state,
         error,

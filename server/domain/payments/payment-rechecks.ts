@@ -62,14 +62,14 @@ export class PaymentRechecks {
   async correct({ paymentId, reason }: CorrectPaymentInput): Promise<PaymentCorrection> {
     const { rechecks, payments, balanceFeed, clock, ids, log } = this.#deps
     const payment = await payments.findById(paymentId)
-    if (payment === undefined) throw new DomainError('not_found', `There is no payment ${paymentId}`)
+    if (payment === undefined) throw new DomainError('not_found', `The payment ${paymentId} does not exist`)
     if (payment.state !== 'credited') {
       throw new DomainError('conflict', `Payment ${paymentId} is ${payment.state}: there is no credit to correct`)
     }
     if (payment.correctedNanoUsd !== null) return toCorrection(payment)
     await this.#assertMissing(payment)
     const corrected = await rechecks.correct(paymentId, { transferId: ids.uuid(), reason, now: clock.now() })
-    if (corrected === undefined) throw new DomainError('not_found', `There is no payment ${paymentId}`)
+    if (corrected === undefined) throw new DomainError('not_found', `The payment ${paymentId} does not exist`)
     const correction = toCorrection(corrected)
     if (corrected.accountId !== null) balanceFeed.changed(corrected.accountId)
     log.warn('the credit of a payment was corrected', {
@@ -90,7 +90,7 @@ export class PaymentRechecks {
     if (standing.kind === 'missing') return
     throw new DomainError(
       'conflict',
-      `The chain shows the transfer of payment ${payment.id}: its credit is right. To take back money for another reason, use \`sluice account grant\` with a negative amount`,
+      `The chain shows the transfer of payment ${payment.id}: its credit is correct. To take back money for another reason, use \`sluice account grant\` with a negative amount`,
     )
   }
 
@@ -109,7 +109,7 @@ export class PaymentRechecks {
       const moved = standing.kind === 'moved' ? standing.transfer : undefined
       await rechecks.confirm(payment.id, standing.kind === 'final' ? null : recheckAt, moved)
     } catch (error) {
-      log.warn('a credited payment could not be checked again; it is tried later', { ...facts, error })
+      log.warn('a credited payment could not be checked again; this is retried later', { ...facts, error })
       await rechecks.postpone(payment.id, recheckAt)
     }
   }

@@ -20,7 +20,7 @@ const LATER: ReadonlyMap<string, { message: string; retryAfterSeconds: number }>
     NETWORK_FEES_TOO_HIGH,
     {
       message:
-        'The fees of the network are above what this service pays. Nothing was settled; send the same payment again later',
+        "The network's fees are above this service's maximum. Nothing was settled; send the same payment again later",
       retryAfterSeconds: 300,
     },
   ],
@@ -30,16 +30,16 @@ const LATER: ReadonlyMap<string, { message: string; retryAfterSeconds: number }>
 const SENTENCES: readonly [pattern: RegExp, sentence: string][] = [
   [
     /insufficient_(balance|funds)/,
-    'The wallet holds less USDC than it signed for; fund it and send the same payment again',
+    'The wallet has less USDC than it signed for; fund it and send the same payment again',
   ],
   [/^not_verified$/, 'The node could not check the signature; send the same payment again later'],
   [/valid_before|expired/, 'The payment has expired; sign a new one'],
-  [/valid_after/, 'The payment is not valid yet; send it again when it is'],
+  [/valid_after/, 'The payment is not valid yet; send it again later'],
   [
     /nonce_already_used|cancel/,
-    'The authorisation was used or cancelled on the chain without paying this service; sign a new one',
+    'The authorization was used or cancelled on chain without paying this service; sign a new one',
   ],
-  [/signature/, 'The signature does not fit the payment and its payer; sign the fields exactly as they are sent'],
+  [/signature/, 'The signature does not match the payment and its payer; sign the fields exactly as you send them'],
   [/factory_not_allowed|undeployed/, 'The wallet is a contract that is not deployed yet; deploy it first'],
 ]
 
@@ -57,7 +57,7 @@ export function refusalFor(state: 'refused' | 'failed' | 'dead', reason: string)
   }
   const sentence = SENTENCES.find(([pattern]) => pattern.test(reason))?.[1]
   if (state === 'refused') {
-    return paymentError('payment_refused', `Nothing was charged. ${sentence ?? 'The chain would refuse it'}`, reason)
+    return paymentError('payment_refused', `Nothing was charged. ${sentence ?? 'The chain would reject it'}`, reason)
   }
   return paymentError('payment_failed', `The payment did not settle. ${sentence ?? 'Sign a new one'}`, reason)
 }

@@ -115,7 +115,7 @@ export class PaymentService {
     if (!this.#deps.payPerRequest) {
       throw paymentError(
         'payment_not_accepted',
-        'This service takes no payment with a request, and nothing was settled; send it to POST /api/v1/x402/top-up',
+        'This service does not accept a payment with a request, and nothing was settled; send the payment to POST /api/v1/x402/top-up',
       )
     }
     const envelope = this.#open(header)
@@ -134,11 +134,14 @@ export class PaymentService {
   #open(header: string): PaymentEnvelope {
     const { networks } = this.#deps
     if (networks.length === 0) {
-      throw paymentError('payment_not_configured', 'This service takes no payments by wallet: x402 is not configured')
+      throw paymentError(
+        'payment_not_configured',
+        'This service does not accept wallet payments: x402 is not configured',
+      )
     }
     const envelope = readPaymentHeader(header)
     if (envelope.scheme !== 'exact') {
-      throw paymentError('payment_scheme_unsupported', `The scheme "${envelope.scheme}" is not taken; use "exact"`)
+      throw paymentError('payment_scheme_unsupported', `The scheme "${envelope.scheme}" is not supported; use "exact"`)
     }
     return envelope
   }
@@ -185,7 +188,7 @@ export class PaymentService {
     const verdict = await this.#networkOf(signed.network)
       .verify(signed)
       .catch((cause: unknown) => {
-        const message = 'The chain cannot be asked at the moment; send the same payment again shortly'
+        const message = 'The blockchain node is temporarily unreachable; retry the same payment shortly'
         throw new DomainError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
       })
     if (!verdict.valid && !verdict.mayBePaid) throw refusalFor('refused', verdict.reason)
@@ -196,7 +199,7 @@ export class PaymentService {
     const network = networks.find((candidate) => candidate.network === name)
     if (network !== undefined) return network
     const taken = networks.map((candidate) => candidate.network).join(', ')
-    throw paymentError('payment_network_unsupported', `Payments on "${name}" are not taken; use ${taken}`)
+    throw paymentError('payment_network_unsupported', `Payments on "${name}" are not supported; use ${taken}`)
   }
 
   async #find({ signed, idempotencyKey }: Claim): Promise<Payment | undefined> {
@@ -297,6 +300,6 @@ function digestOf({ wire }: SignedPayment): string {
 function alreadyUsed(): DomainError {
   return paymentError(
     'payment_used',
-    'This payment was sent before: what it paid, if it settled, is on the balance of its wallet. Sign in with the header SIGN-IN-WITH-X, or sign a new payment',
+    "This payment was already sent. If it settled, its amount is on the wallet's balance. Sign in with the header SIGN-IN-WITH-X, or sign a new payment",
   )
 }

@@ -16,11 +16,11 @@ export async function checkDatabase(repository: PlatformRepository, clock: Clock
   // The database read its clock some time between the question and the answer.
   const skewMs = Math.max(askedMs - facts.now.getTime(), facts.now.getTime() - answeredMs, 0)
   return [
-    ok('database', `PostgreSQL ${facts.version} answered within ${answeredMs - askedMs} ms`),
+    ok('database', `PostgreSQL ${facts.version} responded within ${answeredMs - askedMs} ms`),
     facts.synchronousCommit === 'off' || facts.fsync === 'off'
       ? warning(
           'durability',
-          `synchronous_commit is ${facts.synchronousCommit} and fsync is ${facts.fsync}: a crash of its machine loses charges that were answered for; set both on, or use PostgreSQL in place of the embedded database`,
+          `synchronous_commit is ${facts.synchronousCommit} and fsync is ${facts.fsync}: a crash of its machine loses confirmed charges; set both on, or use PostgreSQL instead of the embedded database`,
         )
       : ok('durability', `synchronous_commit is ${facts.synchronousCommit}`),
     judgeSkew(skewMs),
@@ -29,7 +29,7 @@ export async function checkDatabase(repository: PlatformRepository, clock: Clock
 
 function judgeSkew(skewMs: number): PlatformCheck {
   if (skewMs <= SKEW_MS_MAX) return ok('clock_skew', `the clocks of this process and of the database agree`)
-  const detail = `the clocks of this process and of the database differ by ${Math.round(skewMs / 1_000)} s: keep both in step with NTP`
+  const detail = `the clocks of this process and of the database differ by ${Math.round(skewMs / 1_000)} s: synchronize both with NTP`
   return skewMs > SKEW_MS_HARMFUL ? failed('clock_skew', detail) : warning('clock_skew', detail)
 }
 
@@ -39,20 +39,20 @@ export async function checkPartitions(repository: PlatformRepository, clock: Clo
   if (await repository.hasUsagePartition(tomorrow)) {
     return [ok('usage_partitions', `the day ${tomorrow} has its partition`)]
   }
-  const detail = `the day ${tomorrow} has no partition yet, which maintenance makes every hour: look for "maintenance failed" in the log`
+  const detail = `the day ${tomorrow} has no partition yet; maintenance creates it every hour: search the log for "maintenance failed"`
   return [warning('usage_partitions', detail)]
 }
 
 export async function checkHolds(repository: PlatformRepository): Promise<PlatformCheck[]> {
   const count = await repository.countAbandonedHolds(HOLDS_STALE_SECONDS)
-  if (count === 0) return [ok('abandoned_holds', 'no process left holds behind')]
-  const detail = `${count} holds of processes that are gone for more than ${HOLDS_STALE_SECONDS} s are not released: is any process running its sweeper?`
+  if (count === 0) return [ok('abandoned_holds', 'there are no abandoned holds')]
+  const detail = `${count} holds of processes that ended more than ${HOLDS_STALE_SECONDS} s ago are not released: check that a process runs its sweeper`
   return [warning('abandoned_holds', detail)]
 }
 
 export async function checkOperatorActions(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
   const count = await repository.countUnfinishedActions(new Date(clock.nowMs() - ACTION_MS_MAX))
   if (count === 0) return [ok('operator_actions', 'every action of an operator has ended')]
-  const detail = `${count} actions of operators never ended, so their effect is unknown: \`audit list --outcome started\` names them`
+  const detail = `${count} operator actions never ended, so their effect is unknown: \`audit list --outcome started\` lists them`
   return [warning('operator_actions', detail)]
 }

@@ -92,7 +92,9 @@ export class PlatformService {
   ): Promise<PlatformCheck[]> {
     const { clock, repository } = this.#deps
     return (
-      (await this.#tolerate(() => check(repository, clock))) ?? [failed(id, 'the database did not answer; see the log')]
+      (await this.#tolerate(() => check(repository, clock))) ?? [
+        failed(id, 'the database did not respond; see the log'),
+      ]
     )
   }
 
@@ -109,24 +111,24 @@ export class PlatformService {
     try {
       return await ask()
     } catch (error) {
-      this.#deps.log.warn('the database did not answer a question about the platform', { error })
+      this.#deps.log.warn('the database did not respond to a platform check', { error })
       return undefined
     }
   }
 
   #checkStore(): PlatformCheck {
     const { configured, isDegraded } = this.#deps.sharedStore
-    if (!configured) return ok('shared_store', 'no Redis is configured: limits and live events are of one process')
+    if (!configured) return ok('shared_store', 'Redis is not configured: limits and live events stay in the process')
     if (!isDegraded()) return ok('shared_store', 'Redis answers')
-    return warning('shared_store', 'Redis does not answer, so each process limits by itself: check REDIS_URL')
+    return warning('shared_store', 'Redis does not respond, so each process limits on its own: check REDIS_URL')
   }
 
   #checkPepper(): PlatformCheck {
     const characters = this.#deps.keyPepperCharacters
-    if (characters >= PEPPER_CHARACTERS_RECOMMENDED) return ok('key_pepper', 'it is set and long')
+    if (characters >= PEPPER_CHARACTERS_RECOMMENDED) return ok('key_pepper', 'it is set and long enough')
     return warning(
       'key_pepper',
-      `it has ${characters} characters; ${PEPPER_CHARACTERS_RECOMMENDED} are better, but another pepper ends every key`,
+      `it has ${characters} characters; ${PEPPER_CHARACTERS_RECOMMENDED} are recommended, but a new pepper invalidates every key`,
     )
   }
 }

@@ -11,7 +11,7 @@ export const AccountLimitsInput = z.strictObject({ accountId: z.string() })
 /** Replaces what was set before. The reason is for the operator's records. */
 export const SetLimitsInput = Subject.extend({
   limits: LimitOverrides.refine((limits) => Object.values(limits).some((of) => Object.keys(of).length > 0), {
-    error: 'must name a number; to go back to the tier, clear the limits',
+    error: "must set a number; to return to the tier's limits, clear the limits",
   }),
   reason: Reason,
 })

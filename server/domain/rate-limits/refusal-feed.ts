@@ -57,7 +57,7 @@ export class RefusalFeed {
     this.#unsubscribe = await this.#pubSub.subscribe(CHANNEL, (message) => {
       if (this.#watchers.size === 0) return
       const { data, success } = Message.safeParse(message)
-      if (!success) return this.#log.warn('a message about refused requests could not be read')
+      if (!success) return this.#log.warn('a message about rejected requests could not be read')
       for (const event of data) for (const watcher of this.#watchers.get(event.accountId) ?? []) watcher(event)
     })
   }

@@ -126,11 +126,11 @@ export class RefusalLog implements RefusalRecorder {
         for (const { accountId } of batch) this.#writtenAccounts.add(accountId)
       } catch (error) {
         this.#takeBack(refusals.slice(start))
-        this.#deps.log.warn('refused requests could not be logged; they wait', { error })
+        this.#deps.log.warn('rejected requests could not be logged; they are retried', { error })
         break
       }
     }
-    if (this.#dropped > 0) this.#deps.log.warn('the log of refused requests was full', { dropped: this.#dropped })
+    if (this.#dropped > 0) this.#deps.log.warn('the log of rejected requests was full', { dropped: this.#dropped })
     this.#dropped = 0
   }
 

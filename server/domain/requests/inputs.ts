@@ -7,7 +7,7 @@ const YEAR_MIN = 2000
 const YEAR_MAX = 9998
 
 const Instant = z.date().refine((at) => at.getUTCFullYear() >= YEAR_MIN && at.getUTCFullYear() <= YEAR_MAX, {
-  error: `must lie in the years ${YEAR_MIN} to ${YEAR_MAX}`,
+  error: `must be in the years ${YEAR_MIN} to ${YEAR_MAX}`,
 })
 
 /** Which requests a log shows. An absent list is everything; several conditions must all match. */

@@ -142,7 +142,7 @@ export class RequestFeed {
       return true
     } catch (error) {
       for (const accountId of due.keys()) this.#markStale(accountId)
-      this.#deps.log.warn('settled requests could not be read for their watchers; they are read again', { error })
+      this.#deps.log.warn('settled requests could not be read for their subscribers; this is retried', { error })
       return false
     }
   }

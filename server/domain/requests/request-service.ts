@@ -118,7 +118,7 @@ export class RequestService {
   /** First and last UTC day of a log. */
   #days({ from, to }: RequestFilter): [string, string] {
     if (from != null && to != null && to <= from) {
-      throw invalidField('to', `is ${to.toISOString()}, and must be after from, which is ${from.toISOString()}`)
+      throw invalidField('to', `is ${to.toISOString()}, but must be after from, which is ${from.toISOString()}`)
     }
     const lastDay = utcDay(to ?? this.#deps.clock.now())
     return [from == null ? addDays(lastDay, 1 - LOG_DAYS) : utcDay(from), lastDay]

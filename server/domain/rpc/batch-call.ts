@@ -132,7 +132,7 @@ function expandError(item: AnswerItem, { part, body, bytes }: Context): PartOutc
   return { outcomes, verbatim: null }
 }
 
-const NO_ANSWER = Buffer.from('{"code":-32603,"message":"The node gave no answer to this request"}')
+const NO_ANSWER = Buffer.from('{"code":-32603,"message":"The node returned no response to this request"}')
 
 function missingOutcome(call: PlannedCall, body: Buffer): CallOutcome {
   if (call.item.id === null) return { bytes: null, credits: call.credits, failed: false }

@@ -138,7 +138,7 @@ class EnvelopeScanner {
       reader.skipValue(depth)
       return
     }
-    if ((this.#seen & KEY_BITS[key]) !== 0) throw this.#refuse(key, 'is given twice')
+    if ((this.#seen & KEY_BITS[key]) !== 0) throw this.#refuse(key, 'is duplicated')
     this.#seen |= KEY_BITS[key]
     if (key === 'method') item.method = this.#text('method', 'must be a string')
     else if (key === 'id') item.id = this.#id()
@@ -198,17 +198,16 @@ class EnvelopeScanner {
     const first = this.#body[start]
     const isNumber = first === 0x2d || (first !== undefined && first >= 0x30 && first <= 0x39)
     if (first === 0x22) reader.skipString()
-    else if (!isNumber) throw this.#refuseValue('id', 'must be an integer or a string; leave it out for a notification')
+    else if (!isNumber) throw this.#refuseValue('id', 'must be an integer or a string; omit it for a notification')
     else if (!reader.skipNumber())
-      throw this.#refuse('id', 'must be an integer without fraction and exponent, or a string')
+      throw this.#refuse('id', 'must be an integer without fraction or exponent, or a string')
     return { start, end: reader.at }
   }
 
   #params(depth: number): ByteRange {
     const reader = this.#reader
     const start = reader.at
-    if (this.#body[start] !== 0x5b)
-      throw this.#refuseValue('params', 'must be an array; leave it out when there are none')
+    if (this.#body[start] !== 0x5b) throw this.#refuseValue('params', 'must be an array; omit it if there are none')
     reader.skipValue(depth)
     return { start, end: reader.at }
   }

@@ -40,10 +40,10 @@ export interface RpcMethod {
 export type MethodVerdict = { method: RpcMethod } | { method: null; reason: string }
 
 const REASONS: Readonly<Record<Exclude<MethodClass, 'allowed'>, string>> = {
-  optional: 'it is not switched on here',
-  websocket_only: 'it needs a WebSocket and this endpoint is HTTP only; poll instead',
-  stateful_filter: 'filters live in one node; use eth_getLogs',
-  key_holding: 'it needs keys or a miner in the node; sign locally and use eth_sendRawTransaction',
+  optional: 'it is not enabled here',
+  websocket_only: 'it requires a WebSocket, but this endpoint is HTTP only; poll instead',
+  stateful_filter: 'filters exist only in one node; use eth_getLogs',
+  key_holding: 'it requires keys or a miner in the node; sign locally and use eth_sendRawTransaction',
   excluded: 'it administers a node',
 }
 const NAME_CHARACTERS_MAX = 80
@@ -100,7 +100,7 @@ export class MethodTable {
   #reasonUnknown(family: RpcFamily, name: string): string {
     for (const other of RPC_FAMILIES) {
       if (this.#methods.get(other)?.has(name))
-        return `it is a ${other} method and this is a network of the ${family} family`
+        return `it is a method of the ${other} family, but this network belongs to the ${family} family`
     }
     if (/(?:Subscribe|Unsubscribe)$/.test(name)) return REASONS.websocket_only
     if (this.#refusedPrefixes.some((prefix) => name.startsWith(prefix))) return REASONS.excluded

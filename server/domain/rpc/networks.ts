@@ -83,7 +83,7 @@ export function createNetworkTable(extraFamily: string): ReadonlyMap<string, Rpc
   const extra = [evm(`${extraFamily}-mainnet`, 4663), evm(`${extraFamily}-testnet`, 46630)]
   const table = new Map([...NAMED_NETWORKS, ...extra].map((network) => [network.slug, network]))
   if (table.size !== NAMED_NETWORKS.length + extra.length) {
-    throw new Error(`rpc.extraFamily "${extraFamily}" is the name of another family; choose one that is not`)
+    throw new Error(`rpc.extraFamily "${extraFamily}" is the name of another family; choose a different name`)
   }
   return table
 }

@@ -83,7 +83,7 @@ export class NodeInspector {
         this.#judge(report)
         if (report.status === 'unreachable') silent.push(entry)
         if (report.status === 'unreachable' && first && !this.#stopped.signal.aborted)
-          this.#deps.log.warn('rpc node could not be checked; it stays in use and is asked again', { ...report })
+          this.#deps.log.warn('rpc node could not be checked; it stays in use, and the check is retried', { ...report })
       }),
     )
     if (silent.length === 0 || this.#stopped.signal.aborted) return
@@ -107,13 +107,18 @@ export class NodeInspector {
     try {
       const found = await this.#ask(node, network)
       if (found === undefined) {
-        return { ...about, status: 'unreachable', found: null, detail: `gave no usable answer to ${method}` }
+        return { ...about, status: 'unreachable', found: null, detail: `returned no usable response to ${method}` }
       }
       if (found === network.chainId) return { ...about, status: 'matches', found, detail: `serves ${network.caip2}` }
-      const detail = `${method} says ${found}, but ${network.slug} is ${network.chainId}: point it to another node`
+      const detail = `${method} returned ${found}, but ${network.slug} is ${network.chainId}: configure another node`
       return { ...about, status: 'mismatch', found, detail }
     } catch (error) {
-      return { ...about, status: 'unreachable', found: null, detail: `did not answer ${method} (${reasonOf(error)})` }
+      return {
+        ...about,
+        status: 'unreachable',
+        found: null,
+        detail: `did not respond to ${method} (${reasonOf(error)})`,
+      }
     }
   }
 

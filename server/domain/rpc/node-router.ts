@@ -114,7 +114,7 @@ export class NodeRouter {
     const nodes = this.#inService(request.network)
     const [first] = nodes
     if (first === undefined) {
-      throw new DomainError('unavailable', `No node of ${request.network} is in service here; choose another network`)
+      throw new DomainError('unavailable', `No node of ${request.network} is available; choose another network`)
     }
     let retries = 0
     for (const routed of nodes) {
@@ -157,13 +157,13 @@ export class NodeRouter {
         record.succeeded(startedMs, this.#clock.nowMs())
         return { healthy: true, value }
       }
-      const unusable = `status ${answer.status} without a JSON-RPC answer`
+      const unusable = `status ${answer.status} without a JSON-RPC response`
       record.failed(this.#clock.nowMs(), unusable)
       return { healthy: false, failure: unusable }
     } catch (cause) {
       if (signal.aborted) throw cause
-      record.failed(this.#clock.nowMs(), 'no complete answer')
-      return { healthy: false, failure: 'no complete answer', cause }
+      record.failed(this.#clock.nowMs(), 'no complete response')
+      return { healthy: false, failure: 'no complete response', cause }
     }
   }
 
@@ -189,6 +189,6 @@ async function letGo(body: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 function nodeFailure(network: string): DomainError {
-  const message = `No node of ${network} gave a usable answer; nothing was charged, try again`
+  const message = `No node of ${network} returned a usable response; nothing was charged, try again`
   return new DomainError('rpc_upstream_failed', message)
 }

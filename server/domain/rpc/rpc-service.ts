@@ -211,7 +211,7 @@ export class RpcService {
     const network = this.#deps.networks.get(slug)
     if (network !== undefined) return network
     const slugs = this.networks().map((known) => known.slug)
-    const message = `Unsupported RPC network; the networks are: ${slugs.join(', ')}`
+    const message = `Unsupported RPC network; supported networks: ${slugs.join(', ')}`
     throw new DomainError('invalid_request', message, { field: 'network' })
   }
 

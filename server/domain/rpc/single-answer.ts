@@ -117,7 +117,7 @@ export async function* relayStream(answer: StreamedAnswer, ends: StreamEnds): As
     ended = true
     if (scanner.state !== 'complete') {
       await ends.release()
-      throw new DomainError('rpc_upstream_failed', 'The node broke off in the middle of its answer')
+      throw new DomainError('rpc_upstream_failed', 'The node closed the connection during its response')
     }
   } catch (error) {
     if (!ended && !ends.signal.aborted) {

@@ -11,6 +11,6 @@ export const FilterName = nameText(NAME_CHARACTERS_MAX)
 export const anyOf = <Item extends z.ZodType>(item: Item) =>
   z
     .array(item)
-    .min(1, { error: 'needs a value; leave the list out for all' })
-    .max(VALUES_MAX, { error: `has more than ${VALUES_MAX} values; ask several times` })
+    .min(1, { error: 'must not be empty; omit the list to match everything' })
+    .max(VALUES_MAX, { error: `has more than ${VALUES_MAX} values; send several requests` })
     .nullish()

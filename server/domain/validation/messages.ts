@@ -7,14 +7,14 @@ const NAMED_VALUES_MAX = 30
 const QUOTED_CHARACTERS_MAX = 40
 
 const KINDS: Partial<Record<z.core.$ZodInvalidTypeExpected, string>> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
   object: 'an object',
   record: 'an object',
   array: 'a list',
-  date: 'an instant',
+  date: 'a time',
 }
 
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'items', set: 'items', file: 'bytes' }
@@ -33,7 +33,7 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
         ? undefined
         : mustBe(issue.values.map(String).join(', '), 'one of: ')
     case 'unrecognized_keys':
-      return `there is no field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
+      return `unknown field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
     default:
       return undefined
   }

@@ -4,7 +4,7 @@ const REASON_CHARACTERS_MAX = 500
 
 /** Controls, line and paragraph separators, halves of surrogate pairs, and what has no width or turns the direction of text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115F\u1160\u3164\uFFA0]/u
-const RULE = 'must have no control, bidirectional or zero-width characters'
+const RULE = 'must not contain control, bidirectional or zero-width characters'
 
 /** Whether a text is shown as it is in lists, terminals and files, so that no two of them look alike by hidden characters. */
 const isVisible = (text: string): boolean => !INVISIBLE.test(text)

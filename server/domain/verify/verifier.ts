@@ -95,7 +95,7 @@ export class Verifier {
     } catch {
       // Reported below, whatever is wrong with it.
     }
-    throw invalidField('cursor', 'is not a cursor of verify; pass the one that verify returned, or leave it out')
+    throw invalidField('cursor', 'is not a cursor of verify; pass the cursor that verify returned, or omit it')
   }
 
   #behind({ scan, broken }: Cursor, { violations, next }: VerifyStep): Cursor | null {

@@ -56,7 +56,7 @@ export class WalletLinks {
     const { repository, signIn, accounts, clock, ids, balanceFeed } = this.#deps
     const wallet = await signIn.proveLink(payload, remoteAddress, accountId)
     const ownId = accountIdOf(wallet)
-    if (ownId === accountId) throw new DomainError('conflict', 'The wallet is the owner of this account already')
+    if (ownId === accountId) throw new DomainError('conflict', 'The wallet is already the owner of this account')
     // A wallet must not leave the suspension of its account behind.
     await accounts.callerOf(wallet)
     await this.#openDiem(ownId, accountId)
@@ -86,7 +86,7 @@ export class WalletLinks {
       throw invalidField('address', 'must be 0x and 40 hexadecimal digits, or a Solana address in Base58')
     }
     const unlinked = await this.#deps.repository.unlink(accountId, wallet)
-    if (unlinked === undefined) throw new DomainError('not_found', 'No such wallet is linked to this account')
+    if (unlinked === undefined) throw new DomainError('not_found', 'The wallet is not linked to this account')
     this.#announce(wallet)
     return unlinked
   }

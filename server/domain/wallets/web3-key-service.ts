@@ -82,7 +82,7 @@ export class Web3KeyService {
     clientAddress: string,
   ): Promise<void> {
     if (!ANY_SIGNATURE.test(signature)) {
-      const reason = 'Could not verify wallet signature: it must be hexadecimal, with 0x in front'
+      const reason = 'Could not verify wallet signature: it must be hexadecimal, beginning with 0x'
       throw invalidField('signature', reason)
     }
     const signed = { address, text: token, signature, clientAddress }
@@ -98,27 +98,23 @@ export class Web3KeyService {
     const { stakes, repository } = this.#deps
     if ((await repository.operatorStakeOf(accountId)) > 0n) return
     const stakeNano = await stakes.stakeNow(wallet).catch((cause: unknown) => {
-      throw new DomainError(
-        'unavailable',
-        'What the wallet has staked cannot be read at the moment; try again shortly',
-        {
-          retryAfterSeconds: 5,
-          cause,
-        },
-      )
+      throw new DomainError('unavailable', "The wallet's stake is temporarily unavailable; try again shortly", {
+        retryAfterSeconds: 5,
+        cause,
+      })
     })
     if (stakeNano > 0n) return
-    throw invalidField('address', 'The wallet has no staked balance on Base: stake first, then ask for a key')
+    throw invalidField('address', 'The wallet has no staked balance on Base: stake first, then request a key')
   }
 
   async #useUp(tokenId: string): Promise<void> {
     const claimed = await this.#deps.singleUse.claim(`web3-key:${tokenId}`, TOKEN_KEPT_MS).catch((cause: unknown) => {
-      throw new DomainError('unavailable', 'Keys cannot be made for wallets at the moment; try again shortly', {
+      throw new DomainError('unavailable', 'Key creation for wallets is temporarily unavailable; try again shortly', {
         retryAfterSeconds: 1,
         cause,
       })
     })
-    if (!claimed) throw invalidField('token', 'JWT claims are invalid: this token was used before')
+    if (!claimed) throw invalidField('token', 'JWT claims are invalid: this token was already used')
   }
 }
 
@@ -127,6 +123,6 @@ function assertMayManage(wallet: WalletAddress, accountId: string, key: CreateAp
   if (key.type !== 'ADMIN' || accountId === accountIdOf(wallet)) return
   throw invalidField(
     'apiKeyType',
-    'A wallet that is linked to an account makes INFERENCE keys of it only; ask an ADMIN key of the account for another',
+    'A wallet that is linked to an account can create only INFERENCE keys; create other keys with an ADMIN key of the account',
   )
 }

@@ -12,8 +12,8 @@ const CHARACTERS_MAX = 1_000
 /** The text of public clients for each way in which a token can be wrong, by the code of the library's error. */
 const REFUSALS: Record<string, string> = {
   ERR_JWT_EXPIRED: 'JWT has expired: a token is valid for 15 minutes',
-  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'JWT signature is invalid: the token is not of this service',
-  ERR_JOSE_ALG_NOT_ALLOWED: 'JWT signature is invalid: the token is not of this service',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'JWT signature is invalid: the token was not issued by this service',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'JWT signature is invalid: the token was not issued by this service',
   ERR_JWT_CLAIM_VALIDATION_FAILED: 'JWT claims are invalid: the token was issued for something else',
 }
 
@@ -70,5 +70,5 @@ export class Web3KeyTokens {
 }
 
 function malformed(): DomainError {
-  return invalidField('token', 'JWT is malformed: send the token of GET /api/v1/api_keys/generate_web3_key as it came')
+  return invalidField('token', 'JWT is malformed: send the unchanged token of GET /api/v1/api_keys/generate_web3_key')
 }

@@ -12,7 +12,7 @@ export async function warnOfEviction(client: Pick<RedisClient, 'info'>, log: Log
     const maxmemory = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
     if (maxmemory === 0 || policy === 'noeviction') return
-    log.warn('Redis may evict rate windows, each of which then admits its whole limit again', {
+    log.warn('Redis may evict rate windows; an evicted window admits its whole limit again', {
       maxmemoryPolicy: policy,
       fix: 'set maxmemory-policy to noeviction',
     })

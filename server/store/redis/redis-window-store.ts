@@ -277,6 +277,6 @@ function statesOf(charges: readonly WindowCharge[], reply: number[]): WindowStat
 
 function numberAt(reply: number[], index: number): number {
   const value = reply[index]
-  if (value === undefined) throw new Error('the window script answered with too few numbers')
+  if (value === undefined) throw new Error('the window script returned too few numbers')
   return value
 }

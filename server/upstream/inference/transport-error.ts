@@ -16,7 +16,7 @@ export function toTransportError(cause: unknown): DomainError {
 }
 
 export function timedOut(cause?: unknown): DomainError {
-  const message = 'The model provider did not answer in time. Try again, or send less work.'
+  const message = 'The model provider did not respond in time. Try again, or send a smaller request.'
   return new DomainError('upstream_timeout', message, { cause })
 }
 

@@ -50,7 +50,7 @@ export class RemoteFacilitator {
   async extra(): Promise<Record<string, unknown>> {
     const answer = await requestJson(`${this.#url}/supported`, { method: 'GET', deadlineMs: TERMS_TIMEOUT_MS })
     const supported = Supported.safeParse(answer.value)
-    if (!supported.success) throw new Error(`the facilitator answered supported with status ${answer.status}`)
+    if (!supported.success) throw new Error(`the facilitator responded to supported with status ${answer.status}`)
     const kind = supported.data.kinds.find(({ x402Version, scheme, network }) => {
       return x402Version === 2 && scheme === 'exact' && network === this.#network
     })
@@ -83,7 +83,8 @@ export class RemoteFacilitator {
     const body = { x402Version: wire.x402Version, paymentPayload: wire, paymentRequirements: wire.accepted }
     const { status, value } = await requestJson(`${this.#url}/${path}`, { method: 'POST', body, deadlineMs })
     const read = shape.safeParse(value)
-    if (!read.success) throw new Error(`the facilitator answered ${path} with status ${status} in an unknown form`)
+    if (!read.success)
+      throw new Error(`the facilitator responded to ${path} with status ${status} in an unknown format`)
     return read.data
   }
 }

@@ -16,7 +16,7 @@ export function createContractWalletVerifier(rpcUrl: string): ContractWalletVeri
       const verdict = await slots
         .run(share, () => ask(rpcUrl, signed))
         .catch((cause: unknown) => {
-          throw unavailable('Contract wallets cannot be checked at the moment; sign again shortly', cause)
+          throw unavailable('The check of contract wallets is temporarily unavailable; sign again shortly', cause)
         })
       if (verdict !== undefined) return verdict
       throw unavailable('Too many signatures of contract wallets are being checked for you; sign again shortly')

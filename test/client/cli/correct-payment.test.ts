@@ -31,7 +31,7 @@ test('an operator takes the credit of a transfer back once, and only after the c
   const response = await app.topUp(paymentHeader(baseRequirement(), await signAuthorization(payer)))
   const { data } = (await response.json()) as { data: { paymentId: string } }
   const refused = await correct(data.paymentId)
-  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('its credit is right') })
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('its credit is correct') })
 
   await app.base.client.revert({ id: before })
   const corrected = await correct(data.paymentId, '--json')
@@ -45,5 +45,5 @@ test('an operator takes the credit of a transfer back once, and only after the c
 
 test('a payment that does not exist is not corrected', async () => {
   const unknown = await correct('00000000-0000-7000-8000-000000000000')
-  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no payment') })
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringMatching(/The payment .* does not exist/) })
 })

@@ -26,8 +26,8 @@ test('doctor tells matching, silent and wrong nodes apart and fails only for the
   const checked = await doctor(server.app.url)
   const lines = checked.stdout.split('\n').filter((line) => line.includes('-mainnet#'))
   expect(lines.toSorted()).toEqual([
-    'REFUSED   base-mainnet#1  eth_chainId says 1, but base-mainnet is 8453: point it to another node',
-    'WARNING   ethereum-mainnet#2  did not answer eth_chainId (ECONNREFUSED)',
+    'REFUSED   base-mainnet#1  eth_chainId returned 1, but base-mainnet is 8453: configure another node',
+    'WARNING   ethereum-mainnet#2  did not respond to eth_chainId (ECONNREFUSED)',
     'ok        ethereum-mainnet#1  serves eip155:1',
   ])
   expect([checked.exitCode, checked.stderr]).toEqual([1, expect.stringContaining('serves another chain')])

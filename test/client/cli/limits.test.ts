@@ -107,12 +107,12 @@ test('refusals lists those of one account or of all, newest first, over all page
 })
 
 test.each([
-  [['set', 'nobody', 'image.requestsPerMinute=5', '--reason', 'x'], 1, 'There is no account nobody'],
+  [['set', 'nobody', 'image.requestsPerMinute=5', '--reason', 'x'], 1, 'The account nobody does not exist'],
   [['set', 'nobody', 'image.tokensPerMinute=5', '--reason', 'x'], 1, 'limits.image'],
   [['set', 'nobody', 'image.requestsPerMinute=0', '--reason', 'x'], 1, 'limits.image.requestsPerMinute'],
   [['set', 'nobody', 'image', '--reason', 'x'], 2, 'name=number'],
   [['set', 'nobody', 'image.requestsPerMinute=5'], 2, '--reason'],
-  [['clear', 'nobody', '--reason', 'x'], 1, 'There is no account nobody'],
+  [['clear', 'nobody', '--reason', 'x'], 1, 'The account nobody does not exist'],
   [['refusals', '--limit', '0'], 2, 'whole number'],
 ])('%j is refused with a sentence that names the fault', async (args, exitCode, sentence) => {
   const refused = await run(...args)

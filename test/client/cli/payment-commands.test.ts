@@ -63,10 +63,10 @@ test('an operator sees what wallets paid, finishes what hangs, and hears when a 
   const starving = await cli('status')
   expect(starving).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/FAILED: the facilitator 0x\w+ has .* ETH left/),
+    stdout: expect.stringMatching(/FAILED: the facilitator 0x\w+ has only .* ETH/),
   })
   await app.base.close()
-  expect((await cli('status')).stdout).toContain('its node does not answer')
+  expect((await cli('status')).stdout).toContain('its node does not respond')
 })
 
 test('every state has its metric', async () => {

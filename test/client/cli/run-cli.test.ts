@@ -143,7 +143,12 @@ describe('exit codes', () => {
 
   test('1 with the sentence of the server for what it refuses', async () => {
     const result = await run(['account', 'show', 'nonsense', '--json'])
-    expect(result).toEqual({ ...result, exitCode: 1, stdout: '', stderr: 'sluice: There is no account nonsense\n' })
+    expect(result).toEqual({
+      ...result,
+      exitCode: 1,
+      stdout: '',
+      stderr: 'sluice: The account nonsense does not exist\n',
+    })
   })
 
   test('1 with the address when no server answers', async () => {

@@ -52,7 +52,7 @@ describe('a subscription', () => {
     subscription.push(1)
     subscription.push('no number')
     expect(await subscription.next()).toEqual({ done: false, value: 1 })
-    await expect(subscription.next()).rejects.toThrow('not understood')
+    await expect(subscription.next()).rejects.toThrow('unknown format')
     expect(await subscription.next()).toEqual({ done: true, value: undefined })
   })
 

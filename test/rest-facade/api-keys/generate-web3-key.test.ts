@@ -120,7 +120,7 @@ describe('POST', () => {
     await app.app.services.wallets.links.link(accountId, payload, '192.0.2.7')
     const refused = await createKey(signer, { apiKeyType: 'ADMIN' })
     expect(refused.status).toBe(400)
-    expect(refused.body.details.apiKeyType._errors[0]).toContain('INFERENCE keys of it only')
+    expect(refused.body.details.apiKeyType._errors[0]).toContain('only INFERENCE keys')
     const { body } = await createKey(signer)
     const listed = await fetch(`${app.baseUrl}/api_keys`, { headers: { authorization: `Bearer ${adminKey}` } })
     const ids = (await listed.json()).data.map(({ id }: Json) => id)

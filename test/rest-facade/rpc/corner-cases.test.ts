@@ -19,7 +19,7 @@ const request = (members: string) => `{"jsonrpc":"2.0","method":"eth_blockNumber
 const HEIGHT = '"0x10d4f"'
 const answer = (id: string, result = HEIGHT) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`
 const missing = (id: string) =>
-  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603,"message":"The node gave no answer to this request"}}`
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603,"message":"The node returned no response to this request"}}`
 
 async function send(body: string | Buffer, network = 'ethereum-mainnet') {
   const before = await app.server.balanceNanoUsd(app.account.accountId)
@@ -91,9 +91,9 @@ describe('is refused with 400, charges nothing and reaches no node', () => {
     [
       'a duplicate method',
       '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","method":"net_version"}',
-      /method: is given twice/,
+      /method: is duplicated/,
     ],
-    ['a duplicate id', request(',"id":1,"id":2'), /id: is given twice/],
+    ['a duplicate id', request(',"id":1,"id":2'), /id: is duplicated/],
     ['a method in another case', '{"jsonrpc":"2.0","id":1,"Method":"eth_chainId"}', /method: must be spelled/],
     ['a method name in upper case', '{"id":1,"method":"ETH_CHAINID"}', /spelled eth_chainId/],
     ['a method with spaces', '{"id":1,"method":" eth_chainId"}', /not on the list/],
@@ -142,10 +142,10 @@ describe('is refused with 400, charges nothing and reaches no node', () => {
       ['eth_sign', 'eth_accounts', 'eth_mining', 'eth_hashrate', 'eth_getWork', 'eth_submitWork'],
       /sign locally/,
     ],
-    ['ethereum-mainnet', ['getBalance', 'starknet_call'], /method and this is a network of the evm family/],
-    ['solana-mainnet', ['eth_call', 'starknet_call'], /network of the solana family/],
-    ['starknet-mainnet', ['eth_call', 'getBalance'], /network of the starknet family/],
-    ['ethereum-mainnet', ['eth_sendBundle'], /not switched on here/],
+    ['ethereum-mainnet', ['getBalance', 'starknet_call'], /family, but this network belongs to the evm family/],
+    ['solana-mainnet', ['eth_call', 'starknet_call'], /network belongs to the solana family/],
+    ['starknet-mainnet', ['eth_call', 'getBalance'], /network belongs to the starknet family/],
+    ['ethereum-mainnet', ['eth_sendBundle'], /not enabled here/],
   ])('on %s %j, each alone and all together with a good one', async (network, names, reason) => {
     for (const name of names) {
       const sent = await send(`{"id":1,"method":"${name}"}`, network)

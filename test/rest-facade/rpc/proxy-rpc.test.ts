@@ -94,7 +94,7 @@ test('204 without a body for a notification, with its price', async () => {
 })
 
 test.each([
-  ['400 for an unknown network', 'base', CHAIN_ID, 400, /networks are: arbitrum-mainnet/],
+  ['400 for an unknown network', 'base', CHAIN_ID, 400, /supported networks: arbitrum-mainnet/],
   ['400 for a refused method', 'ethereum-mainnet', '{"method":"eth_sign"}', 400, /eth_sign/],
   ['400 for an empty body', 'ethereum-mainnet', '', 400, /empty/],
   ['413 above 5 MiB', 'ethereum-mainnet', ' '.repeat(5 * 1024 * 1024 + 1), 413, /5242880/],

@@ -58,7 +58,7 @@ test('a payment gets 503, and passes later, while the chain asks for more than t
   const payload = await sign()
   const rejected = await topUp(payload)
   expect([rejected.status, rejected.retryAfter]).toEqual([503, '300'])
-  expect([rejected.text.includes('fees of the network'), await sentTransactions()]).toEqual([true, 0])
+  expect([rejected.text.includes("network's fees"), await sentTransactions()]).toEqual([true, 0])
   await app.base.raiseBaseFee('1')
   expect((await topUp(payload)).status).toBe(200)
 })

@@ -132,6 +132,6 @@ describe('the audit log', () => {
     expect((await client.audit.list.query({ ...filter, action: 'keys.' })).actions).toEqual([])
     expect((await client.audit.list.query({ accountId, to: '2020-01-01T00:00:00Z' })).actions).toEqual([])
     const { endCursor } = await client.accounts.list.query({ first: 1 })
-    await expect(client.audit.list.query({ after: endCursor })).rejects.toThrow('is no cursor of this list')
+    await expect(client.audit.list.query({ after: endCursor })).rejects.toThrow('is not a cursor of this list')
   })
 })

@@ -148,7 +148,7 @@ describe('a price change', () => {
   })
 
   test.each([
-    [{ effectiveAt: '2026-01-15T11:59:59Z' }, 'must not lie in the past'],
+    [{ effectiveAt: '2026-01-15T11:59:59Z' }, 'must not be in the past'],
     [{ effectiveAt: '2036-01-15T12:00:01Z' }, 'at most 10 years ahead'],
     [{ effectiveAt: '2027-01-01' }, 'effectiveAt'],
     [{ effectiveAt: '2027-01-01T00:00:00' }, 'effectiveAt'],
@@ -212,7 +212,7 @@ describe('the other settings', () => {
         reason,
         deprecation: { date: LATER, replacementModelId, autoRemap: true },
       })
-    for (const id of ['nonsense', 'test-embedding', MODEL]) await expect(deprecate(id)).rejects.toThrow('is none')
+    for (const id of ['nonsense', 'test-embedding', MODEL]) await expect(deprecate(id)).rejects.toThrow('is not')
     await deprecate('anonymous-model')
     const { adminKey } = await server.createAccount()
     const warned = await chat(adminKey)
@@ -257,8 +257,8 @@ describe('the history', () => {
     await expect(client.catalogue.withdraw.mutate({ changeId, reason })).rejects.toThrow('took effect at')
     const { changeId: planned } = await setPrice(2, LATER)
     await client.catalogue.withdraw.mutate({ changeId: planned, reason })
-    await expect(client.catalogue.withdraw.mutate({ changeId: planned, reason })).rejects.toThrow('withdrawn before')
+    await expect(client.catalogue.withdraw.mutate({ changeId: planned, reason })).rejects.toThrow('already withdrawn')
     const unknown = '01980000-0000-7000-8000-000000000000'
-    await expect(client.catalogue.withdraw.mutate({ changeId: unknown, reason })).rejects.toThrow('There is no')
+    await expect(client.catalogue.withdraw.mutate({ changeId: unknown, reason })).rejects.toThrow('does not exist')
   })
 })

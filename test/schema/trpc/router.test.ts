@@ -138,7 +138,7 @@ describe('errors', () => {
   test('a domain error keeps its code, sentence and status', async () => {
     const call = client.accounts.get.query({ accountId: 'nonsense' })
     expect(await failureOf(call)).toMatchObject({
-      message: 'There is no account nonsense',
+      message: 'The account nonsense does not exist',
       data: { code: 'NOT_FOUND', httpStatus: 404, domainCode: 'not_found' },
     })
   })

@@ -15,7 +15,7 @@ describe('a path that nothing serves', () => {
       const response = await fetch(server.url + path)
       expect([response.status, await response.json()]).toEqual([
         404,
-        { error: expect.stringContaining(`There is no GET ${path};`), code: 'NOT_FOUND' },
+        { error: expect.stringContaining(`GET ${path} does not exist;`), code: 'NOT_FOUND' },
       ])
       expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/)
       expect(response.headers.get('cf-ray')).toBe(response.headers.get('x-request-id'))

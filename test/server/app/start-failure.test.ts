@@ -28,7 +28,7 @@ test('names the database that does not answer, without its password', async () =
   const error: unknown = await pingDatabase(db).catch((failure: unknown) => failure)
   await close()
   expect(describeStartFailure(error)).toBe(
-    `The database at DATABASE_URL does not answer (connect ECONNREFUSED 127.0.0.1:${free.port}).`,
+    `The database at DATABASE_URL does not respond (connect ECONNREFUSED 127.0.0.1:${free.port}).`,
   )
 })
 
@@ -38,7 +38,7 @@ test.runIf(hasEngine('postgres'))('repeats why the database refused', async () =
   const error: unknown = await pingDatabase(db).catch((failure: unknown) => failure)
   await close()
   expect(describeStartFailure(error)).toBe(
-    'The database at DATABASE_URL refused: database "no_such_database" does not exist (3D000)',
+    'The database at DATABASE_URL rejected the connection: database "no_such_database" does not exist (3D000)',
   )
 })
 

@@ -72,7 +72,7 @@ describe('without a configuration file', () => {
 
   it('refuses when the file was named', async () => {
     await expect(load({ SLUICE_CONFIG: join(folder, 'other.yaml') })).rejects.toThrow(
-      /SLUICE_CONFIG: there is no file at/,
+      /SLUICE_CONFIG: the file .* does not exist/,
     )
   })
 })

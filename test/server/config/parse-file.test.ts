@@ -80,7 +80,7 @@ describe('a valid file', () => {
 describe('an invalid file', () => {
   it('names the line of a syntax error and of a repeated key', () => {
     expect(problemsOf('service:\n  name: "one\n')).toEqual([expect.stringMatching(/^line \d: /)])
-    expect(problemsOf('rpc: {}\nservice: {}\nrpc: {}\n')).toEqual(['line 3: rpc is given twice'])
+    expect(problemsOf('rpc: {}\nservice: {}\nrpc: {}\n')).toEqual(['line 3: rpc is duplicated'])
   })
 
   it('reports faults of form, unknown settings, unset variables and dangling names together, each with its line', () => {
@@ -89,7 +89,7 @@ describe('an invalid file', () => {
       .replace('    tier: XL\n', '')
     expect(problemsOf(text)).toEqual([
       'line 3: providers[0].apiKey: the environment variable MAIN_KEY is not set',
-      'line 6: service.nmae: there is no such setting',
+      'line 6: service.nmae: unknown setting',
       expect.stringMatching(/^line 5: models\[0\]\.tier: /),
       'line 7: compatibility.text.gpt-4o: no model has the id "missing"',
     ])
@@ -97,7 +97,7 @@ describe('an invalid file', () => {
 
   it('asks for the node of a staking contract unless payments on Base name one', () => {
     const staking = 'staking: { contract: "0x57a6e00000000000000000000000000000000001" }\n'
-    expect(problemsOf(staking)).toEqual([expect.stringMatching(/^line 1: staking\.rpcUrl: name a node of Base/)])
+    expect(problemsOf(staking)).toEqual([expect.stringMatching(/^line 1: staking\.rpcUrl: set a node of Base/)])
     expect(problemsOf(staking.replace(' }', ', rpcUrl: "https://node.example.com" }'))).toEqual([])
     const facilitator = '{ kind: remote, url: "https://facilitator.example.com" }'
     const base = `x402: { base: { payTo: "0x1", rpcUrl: "https://node.example.com", facilitator: ${facilitator} } }`
@@ -124,7 +124,7 @@ describe('an invalid file', () => {
     ['http: { trustedProxies: ["::/0"] }', 'http.trustedProxies[0]: trusts every address'],
     [
       'rpc: { networks: { base: { upstreams: [{ url: "http://localhost:1" }] } } }',
-      'rpc.networks.base: there is no network of this name; the networks are: arbitrum-mainnet, ',
+      'rpc.networks.base: unknown network; supported networks: arbitrum-mainnet, ',
     ],
     ['rpc: { networks: { base-mainnet: { upstreams: [] } } }', 'rpc.networks.base-mainnet.upstreams: '],
     ['rpc: { networks: { umbra-mainnet: { upstreams: [{ url: "http://localhost:1" }] } } }', 'robinhood-mainnet'],
@@ -132,7 +132,7 @@ describe('an invalid file', () => {
     ['rpc: { extraFamily: "Robin Hood" }', 'rpc.extraFamily: must be lower-case'],
     [
       'rpc: { optionalMethods: [eth_sign] }',
-      'rpc.optionalMethods[0]: "eth_sign" is not an optional method; they are: ',
+      'rpc.optionalMethods[0]: "eth_sign" is not an optional method; optional methods: ',
     ],
     ['providers: [{ id: a, kind: anthropic }]', 'providers[0].kind: '],
     ['providers: [{ id: a, kind: openai, baseUrl: "localhost:11434/v1" }]', 'providers[0].baseUrl: must be a URL'],
@@ -149,13 +149,17 @@ describe('names that refer to one another', () => {
     `providers: [{ id: a, kind: sandbox }]\nmodels:\n${models.map((fields) => `  - ${model(fields)}\n`).join('')}`
 
   it.each([
-    ['a repeated model id', file('id: x', 'id: x'), 'models[1].id: the model id "x" is taken'],
+    ['a repeated model id', file('id: x', 'id: x'), 'models[1].id: the model id "x" is already used'],
     [
       'a repeated display name',
       file('id: x, name: N', 'id: y, name: N'),
-      'models[1].name: the display name "N" is taken',
+      'models[1].name: the display name "N" is already used',
     ],
-    ['a display name that is an id', file('id: x, name: y', 'id: y'), 'models[1].id: the display name "y" is taken'],
+    [
+      'a display name that is an id',
+      file('id: x, name: y', 'id: y'),
+      'models[1].id: the display name "y" is already used',
+    ],
     [
       'a trait of two models',
       file('id: x, traits: [default]', 'id: y, traits: [default]'),
@@ -169,12 +173,12 @@ describe('names that refer to one another', () => {
     [
       'a repeated provider id',
       'providers: [{ id: a, kind: sandbox }, { id: a, kind: sandbox }]',
-      'providers[1].id: the provider id "a" is taken',
+      'providers[1].id: the provider id "a" is already used',
     ],
     [
       'an unknown provider',
       file('id: x').replace('id: a, kind', 'id: b, kind'),
-      'models[0].providers[0].id: no provider is called "a"; there are: b',
+      'models[0].providers[0].id: no provider has the id "a"; configured providers: b',
     ],
     [
       'a compatible name of another type',

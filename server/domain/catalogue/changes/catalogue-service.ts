@@ -78,7 +78,7 @@ export class CatalogueService {
   get(modelId: string): ModelInForce {
     const found = this.#deps.timeline.models().get(modelId)
     if (found !== undefined) return found
-    const message = `The configuration file has no model ${modelId.slice(0, 200)}; \`model list\` shows those it has`
+    const message = `The configuration file has no model ${modelId.slice(0, 200)}; \`model list\` shows its models`
     throw new DomainError('model_not_found', message, { field: 'modelId' })
   }
 
@@ -126,11 +126,11 @@ export class CatalogueService {
       return this.#judge(withdrawn)
     }
     const found = await changes.find(changeId)
-    if (found === undefined) throw new DomainError('not_found', `There is no catalogue change ${changeId}`)
+    if (found === undefined) throw new DomainError('not_found', `The catalogue change ${changeId} does not exist`)
     const why =
       found.withdrawal === null
-        ? `took effect at ${found.effectiveAt.toISOString()}; make another change in its place`
-        : 'was withdrawn before'
+        ? `took effect at ${found.effectiveAt.toISOString()}; make another change instead`
+        : 'was already withdrawn'
     throw new DomainError('conflict', `The catalogue change ${changeId} ${why}`)
   }
 
@@ -163,7 +163,7 @@ export class CatalogueService {
       replacement.type === model.type &&
       !isRetired(replacement, this.#deps.clock.nowMs())
     if (usable) return
-    const message = `must be another model of the type ${model.type} that is served; ${replacementId} is none`
+    const message = `must be another available model of the type ${model.type}; ${replacementId} is not`
     throw invalidField('deprecation.replacementModelId', message)
   }
 
@@ -196,7 +196,7 @@ function checkInstant(effectiveAt: Date | undefined, now: Date): Date {
     const [sent, present] = [effectiveAt.toISOString(), now.toISOString()]
     throw invalidField(
       'effectiveAt',
-      `is ${sent}, and must not lie in the past (now is ${present}); leave it out for at once`,
+      `is ${sent}, but must not be in the past (now is ${present}); omit it to apply the change at once`,
     )
   }
   const latest = new Date(now)
@@ -204,7 +204,7 @@ function checkInstant(effectiveAt: Date | undefined, now: Date): Date {
   if (effectiveAt > latest) {
     throw invalidField(
       'effectiveAt',
-      `is ${effectiveAt.toISOString()}, and must be at most ${YEARS_AHEAD_MAX} years ahead`,
+      `is ${effectiveAt.toISOString()}, but must be at most ${YEARS_AHEAD_MAX} years ahead`,
     )
   }
   return effectiveAt

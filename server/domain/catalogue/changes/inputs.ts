@@ -10,7 +10,7 @@ const Instant = z.iso.datetime({ offset: true }).pipe(z.coerce.date())
 
 const common = {
   modelId: nameText(200),
-  effectiveAt: Instant.optional().describe(`Absent: at once. At most ${YEARS_AHEAD_MAX} years ahead.`),
+  effectiveAt: Instant.optional().describe(`If absent, at once. At most ${YEARS_AHEAD_MAX} years ahead.`),
   reason: Reason,
 }
 
@@ -20,7 +20,7 @@ const { offline, tier, deprecation } = ModelDefinition.shape
 export const SetPriceInput = z.strictObject({
   ...common,
   pricing: ModelPricing.nullable(),
-  free: z.boolean().default(false).describe("Confirms that a text model's output may cost nothing."),
+  free: z.boolean().default(false).describe('Confirms that the output of a text model may be free.'),
 })
 export const SetAvailabilityInput = z.strictObject({ ...common, offline: offline.unwrap().nullable() })
 export const SetModelTierInput = z.strictObject({ ...common, tier: tier.unwrap().nullable() })

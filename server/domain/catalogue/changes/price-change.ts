@@ -17,13 +17,13 @@ interface PriceChange {
  */
 export function changePrices({ model, configured, given, free }: PriceChange): ModelPricing | null {
   const named = given === null || Object.values(given).some((price) => price !== undefined)
-  if (!named && !free) throw invalidField('pricing', 'must name a price, such as {"output": {"usd": 0.8}}')
+  if (!named && !free) throw invalidField('pricing', 'must contain a price, such as {"output": {"usd": 0.8}}')
   const changed = given === null ? null : named ? { ...model.pricing, ...given } : {}
   const outputUsd = (changed ?? configured).output?.usd ?? 0
   if (model.type === 'text' && outputUsd === 0 && !free) {
     throw invalidField(
       'pricing.output',
-      `the model ${model.id} would have no price for output tokens; name one, or set free to true (--free) if its output shall cost nothing`,
+      `the model ${model.id} would have no price for output tokens; set one, or set free to true (--free) to make its output free`,
     )
   }
   return changed

@@ -19,7 +19,7 @@ export function readEmbeddings(
 ): EmbeddingAnswer {
   const parsed = Answer.safeParse(body)
   if (!parsed.success || parsed.data.data.length !== count) {
-    throw brokenAnswer("The model provider's answer was no list of embeddings.")
+    throw brokenAnswer("The model provider's response was not a list of embeddings.")
   }
   const data = parsed.data.data.map(({ embedding }, index) => ({
     object: 'embedding' as const,
@@ -43,6 +43,7 @@ function toBase64(vector: readonly number[]): string {
 
 function toFloats(text: string): number[] {
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.length === 0 || bytes.length % 4 !== 0) throw brokenAnswer("The model provider's embeddings were garbled.")
+  if (bytes.length === 0 || bytes.length % 4 !== 0)
+    throw brokenAnswer("The model provider's embeddings were malformed.")
   return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4))
 }

@@ -31,12 +31,12 @@ export type EmbeddingRequest = z.output<typeof EmbeddingRequest>
 function inputProblem(input: unknown): string {
   if (!Array.isArray(input)) return 'must be a string or a list of strings'
   if (input.length > EMBEDDING_INPUTS_MAX) {
-    return `has ${input.length} texts, and a request may have ${EMBEDDING_INPUTS_MAX}`
+    return `has ${input.length} texts; the maximum per request is ${EMBEDDING_INPUTS_MAX}`
   }
   if (input.every((item) => typeof item === 'number' || Array.isArray(item))) {
     return 'Token array inputs are not supported: send strings'
   }
-  return `the text at position ${input.findIndex((item) => typeof item !== 'string')} is no string`
+  return `the text at position ${input.findIndex((item) => typeof item !== 'string')} is not a string`
 }
 
 /** Fails with `invalid_request` where the model cannot shorten its vectors, or not to that length. */
@@ -45,9 +45,9 @@ export function assertDimensions({ dimensions }: EmbeddingRequest, { id, constra
   const own = constraints['embeddingDimensions']
   if (constraints['supportsCustomDimensions'] !== true) {
     if (dimensions === own) return
-    throw invalidField('dimensions', `the model ${id} has fixed dimensions; leave it out`)
+    throw invalidField('dimensions', `the model ${id} has fixed dimensions; omit it`)
   }
   if (typeof own === 'number' && dimensions > own) {
-    throw invalidField('dimensions', `is ${dimensions}, and the model ${id} has at most ${own}`)
+    throw invalidField('dimensions', `is ${dimensions}, but the model ${id} has at most ${own}`)
   }
 }

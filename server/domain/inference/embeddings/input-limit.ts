@@ -22,7 +22,7 @@ export async function assertInputsFit(
     const { tokens, atLeast } = await counter.count([text], limit)
     if (atLeast <= limit) continue
     const count = atLeast === tokens ? `${tokens}` : `at least ${atLeast}`
-    const message = `The model ${model.id} reads at most ${limit} tokens of one text, and the text at position ${position} has ${count}. Split it.`
+    const message = `The model ${model.id} accepts at most ${limit} tokens per text, but the text at position ${position} has ${count}. Split it.`
     throw new DomainError('context_length_exceeded', message, { field: 'input' })
   }
 }

@@ -39,14 +39,14 @@ export async function judgeResponse(response: ProviderResponse, asked: AskedFor)
   const { status } = response
   if (status >= 200 && status < 300) {
     await readBounded(response.body, 0)
-    const message = 'The model provider answered in an unknown format. Try again, or choose another model.'
+    const message = 'The model provider responded in an unknown format. Try again, or choose another model.'
     return { ...brokenProvider(message), status }
   }
   const body = await readBounded(response.body, MAX_ERROR_BODY_BYTES)
   if (REJECTIONS.has(status)) return { error: rejection(status, body, asked), failover: false, healthy: true, status }
   if (status === 429) return { error: overload(response.retryAfterSeconds), failover: true, healthy: true, status }
   if (status === 408 || status === 504) return { error: timeoutError(), failover: true, healthy: false, status }
-  const message = 'The model provider failed to answer. Try again, or choose another model.'
+  const message = 'The model provider failed. Try again, or choose another model.'
   return { ...brokenProvider(message), status }
 }
 
@@ -61,7 +61,10 @@ function brokenProvider(message: string, cause?: unknown): ProviderFailure {
 }
 
 function timeoutError(): DomainError {
-  return new DomainError('upstream_timeout', 'The model provider did not answer in time. Try again, or send less work.')
+  return new DomainError(
+    'upstream_timeout',
+    'The model provider did not respond in time. Try again, or send a smaller request.',
+  )
 }
 
 function overload(retryAfterSeconds: number | undefined): DomainError {
@@ -77,7 +80,7 @@ function overload(retryAfterSeconds: number | undefined): DomainError {
 function rejection(status: number, body: string, { providerModel, modelId }: AskedFor): DomainError {
   const reason = readUpstreamError(body)
   if (status === 400 && saysContextOverflow(reason)) {
-    const message = reason.message ?? "The messages do not fit the model's context. Shorten them or lower max_tokens."
+    const message = reason.message ?? "The messages exceed the model's context. Shorten them or lower max_tokens."
     return new DomainError('context_length_exceeded', message, { field: 'messages', upstreamStatus: status })
   }
   const words = reason.message ?? `The model provider rejected the request with status ${status}.`

@@ -12,23 +12,23 @@ export async function readJsonAnswer(response: ProviderResponse): Promise<Record
   try {
     for await (const chunk of response.body) {
       size += chunk.length
-      if (size > ANSWER_BYTES_MAX) throw brokenAnswer('The model provider sent too much.')
+      if (size > ANSWER_BYTES_MAX) throw brokenAnswer("The model provider's response was too large.")
       chunks.push(chunk)
     }
   } catch (cause) {
     if (cause instanceof DomainError) throw cause
-    throw brokenAnswer("The model provider's answer broke off.", cause)
+    throw brokenAnswer("The model provider's response ended early.", cause)
   }
   const bytes = joined(chunks)
-  if (isTooComplex(bytes)) throw brokenAnswer('The model provider sent too many values.')
+  if (isTooComplex(bytes)) throw brokenAnswer("The model provider's response had too many values.")
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
-    throw brokenAnswer("The model provider's answer was cut off or garbled.", cause)
+    throw brokenAnswer("The model provider's response was truncated or malformed.", cause)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw brokenAnswer("The model provider's answer was no JSON object.")
+  throw brokenAnswer("The model provider's response was not a JSON object.")
 }
 
 /** Nearly every answer arrives in one piece, which needs no copy. */

@@ -25,7 +25,7 @@ export const ChatQuoteInput = z
   })
   .refine(({ messages, promptTokens }) => (messages == null) !== (promptTokens == null), {
     path: ['promptTokens'],
-    error: 'is wanted, or messages: exactly one of the two',
+    error: 'provide either messages or promptTokens, not both',
   })
 export type ChatQuoteInput = z.output<typeof ChatQuoteInput>
 

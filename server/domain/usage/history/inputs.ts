@@ -12,8 +12,8 @@ const YEAR_END = '2100'
 const Instant = z
   .string()
   .max(INSTANT_CHARACTERS_MAX, { error: `must have at most ${INSTANT_CHARACTERS_MAX} characters`, abort: true })
-  .pipe(z.iso.datetime({ error: 'must be an instant such as 2026-01-31T00:00:00Z' }))
-  .refine((text) => text >= YEAR_MIN && text < YEAR_END, { error: `must lie in the years ${YEAR_MIN} to 2099` })
+  .pipe(z.iso.datetime({ error: 'must be a time in ISO 8601, such as 2026-01-31T00:00:00Z' }))
+  .refine((text) => text >= YEAR_MIN && text < YEAR_END, { error: `must be in the years ${YEAR_MIN} to 2099` })
   .transform((text) => new Date(text))
 
 const PageSize = z
@@ -52,7 +52,7 @@ export const UsageHistoryQuery = z
   .superRefine(({ cursor, startTimestamp, endTimestamp, ...others }, context) => {
     const filtered = [startTimestamp, endTimestamp, others.currency, others.pageSize].some((part) => part !== undefined)
     if (cursor !== undefined && filtered) {
-      const message = 'must be sent alone: it has the filter of its first page in it'
+      const message = 'must be sent alone: it contains the filter of its first page'
       context.addIssue({ code: 'custom', path: ['cursor'], message })
     }
     if (startTimestamp !== undefined && endTimestamp !== undefined && endTimestamp <= startTimestamp) {

@@ -9,7 +9,7 @@ import { isTimeZone } from './zone-calendar.ts'
 /** Usage is no older than the service, and databases know no year zero. */
 const DAY_MIN = '2000-01-01'
 
-const DAY_FORM = { error: 'must be a day of the calendar in the form YYYY-MM-DD', abort: true }
+const DAY_FORM = { error: 'must be a calendar day in the form YYYY-MM-DD', abort: true }
 
 /** `YYYY-MM-DD`. */
 const Day = z.iso.date(DAY_FORM).refine((day) => day >= DAY_MIN, { error: `must not be before ${DAY_MIN}` })
@@ -29,7 +29,7 @@ export const UsageQuery = z.strictObject({
     .array(z.enum(USAGE_DIMENSIONS))
     .max(USAGE_DIMENSIONS.length)
     .refine((dimensions) => new Set(dimensions.filter(isTimeUnit)).size <= 1, {
-      error: `must name at most one unit of time: ${USAGE_TIME_UNITS.join(', ').toUpperCase()}`,
+      error: `must contain at most one unit of time: ${USAGE_TIME_UNITS.join(', ').toUpperCase()}`,
     })
     .default([]),
   orderBy: z.enum(USAGE_ORDERS).default('amount'),
@@ -54,7 +54,7 @@ const LOOKBACK = /^[1-9]\d*d$/
 export const UsageAnalyticsQuery = z.object({
   lookback: z
     .string()
-    .regex(LOOKBACK, { error: 'must be a number of days from 1 on and the letter d, such as 7d', abort: true })
+    .regex(LOOKBACK, { error: 'must be a number of days, at least 1, and the letter d, such as 7d', abort: true })
     .transform((text) => Number.parseInt(text, 10))
     .refine((days) => days <= USAGE_DAYS_MAX, { error: `must be at most ${USAGE_DAYS_MAX}d` })
     .nullish()

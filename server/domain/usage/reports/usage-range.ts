@@ -26,11 +26,11 @@ export function toUsageRange({ from, to }: RequestedRange, today: string, fields
   if (from == null && to == null) return lastDays(USAGE_DAYS_DEFAULT, today)
   if (from == null) throw invalidField(fields.from, 'is missing: send both days or neither')
   if (to == null) throw invalidField(fields.to, 'is missing: send both days or neither')
-  if (to < from) throw invalidField(fields.to, `is ${to}, and must not be before ${fields.from}, which is ${from}`)
-  if (from > today) throw invalidField(fields.from, `is ${from}, and must not be after today, which is ${today}`)
+  if (to < from) throw invalidField(fields.to, `is ${to}, but must not be before ${fields.from}, which is ${from}`)
+  if (from > today) throw invalidField(fields.from, `is ${from}, but must not be after today, which is ${today}`)
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
   if (days <= USAGE_DAYS_MAX) return { from, to }
-  throw invalidField(fields.to, `is ${to}, which makes ${days} days; at most ${USAGE_DAYS_MAX} are reported at once`)
+  throw invalidField(fields.to, `is ${to}, which makes ${days} days; the maximum is ${USAGE_DAYS_MAX}`)
 }
 
 /** The last `count` days, today included. */

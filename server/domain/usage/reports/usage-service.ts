@@ -51,7 +51,7 @@ export class UsageService {
     const { clock, hourlyRetentionDays } = this.#deps
     const firstDay = addDays(utcDay(clock.now()), -hourlyRetentionDays)
     if ((boundsMs[0] ?? 0) >= Date.parse(firstDay)) return
-    const wayOut = 'before that it can be split by days of UTC, weeks and months'
-    throw invalidField('from', `is before ${firstDay}, from when on usage is kept by the hour; ${wayOut}`)
+    const wayOut = 'earlier usage can be grouped by UTC days, weeks and months'
+    throw invalidField('from', `is before ${firstDay}, the first day with hourly usage; ${wayOut}`)
   }
 }

@@ -39,7 +39,7 @@ export async function verifyEvmSignature(
   contractWallets: ContractWalletVerifier | null,
 ): Promise<void> {
   if (!ANY_SIGNATURE.test(signed.signature)) {
-    throw signInRefused('INVALID_SIGNATURE', 'the signature of an EVM wallet is hexadecimal, with 0x in front')
+    throw signInRefused('INVALID_SIGNATURE', 'the signature of an EVM wallet must be hexadecimal, beginning with 0x')
   }
   await assertGrammar(signed.text)
   if (await isSignedByWallet(signed, contractWallets)) return
@@ -68,7 +68,7 @@ async function assertGrammar(text: string): Promise<void> {
   if (same()) return
   throw signInRefused(
     'PARSE_ERROR',
-    'the message breaks the grammar of EIP-4361; its address must be in mixed case as EIP-55 says',
+    'the message does not follow the grammar of EIP-4361; its address must be in mixed case (EIP-55)',
   )
 }
 

@@ -56,6 +56,6 @@ export function assertChainInText(chain: Chain, id: string): void {
 function unsupported(id: string) {
   return signInRefused(
     'UNSUPPORTED_CHAIN',
-    `chain ${id.slice(0, 64)} is not served; sign for Base (${EVM_CAIP}) or Solana (${SOLANA_CAIP})`,
+    `chain ${id.slice(0, 64)} is not supported; sign for Base (${EVM_CAIP}) or Solana (${SOLANA_CAIP})`,
   )
 }

@@ -40,7 +40,7 @@ export class SignInChallenges {
   createLink(accountId: string): SignInChallenge {
     const { origin, serviceName } = this.#deps
     const challenge = this.create('/graphql')
-    const statement = `${linkStatement(accountId)} of ${serviceName}: it will use and pay into that account, and what it has moves there`
+    const statement = `${linkStatement(accountId)} of ${serviceName}: it will use and pay into that account, and its balance moves there`
     const resources = [linkResource(origin, accountId)]
     return { ...challenge, info: { ...challenge.info, statement, resources } }
   }

@@ -28,12 +28,15 @@ export function checkSignInMessage(message: SignInMessage, binding: SignInBindin
     throw signInRefused('DOMAIN_MISMATCH', `it was signed for the domain ${shown(message.domain)}; sign for ${host}`)
   }
   if (URL.parse(message.uri)?.origin !== origin) {
-    throw signInRefused('DOMAIN_MISMATCH', `its URI ${shown(message.uri)} is not of this service; sign for ${origin}`)
+    throw signInRefused(
+      'DOMAIN_MISMATCH',
+      `its URI ${shown(message.uri)} does not belong to this service; sign for ${origin}`,
+    )
   }
   if (message.version !== '1') throw signInRefused('INVALID_MESSAGE', 'Version must be 1')
   assertChainInText(message.chain, message.chainId)
   if (message.nonce === undefined || message.nonce === '') {
-    throw signInRefused('MISSING_NONCE', 'there is no nonce; sign with a fresh one of 8 to 128 letters and digits')
+    throw signInRefused('MISSING_NONCE', 'the nonce is missing; sign with a new nonce of 8 to 128 letters and digits')
   }
   if (!NONCE.test(message.nonce)) {
     throw signInRefused('INVALID_MESSAGE', 'the nonce must be 8 to 128 letters and digits')
@@ -52,7 +55,7 @@ export function checkTimestamp(message: SignInMessage, timestampMs: number | nul
 function checkTimes(message: SignInMessage, { nowMs }: SignInBinding): void {
   const issuedAtMs = instant(message.issuedAt, 'Issued At')
   if (issuedAtMs - nowMs > SKEW_MS) {
-    throw signInRefused('FUTURE_TIMESTAMP', 'Issued At is more than 30 s ahead; set the clock of the wallet right')
+    throw signInRefused('FUTURE_TIMESTAMP', "Issued At is more than 30 s in the future; correct the wallet's clock")
   }
   if (nowMs - issuedAtMs > WINDOW_MS) {
     throw signInRefused('EXPIRED', 'Issued At is more than 5 minutes ago; sign again')
@@ -61,14 +64,14 @@ function checkTimes(message: SignInMessage, { nowMs }: SignInBinding): void {
     throw signInRefused('EXPIRED', 'its Expiration Time has passed; sign again')
   }
   if (message.notBefore !== undefined && instant(message.notBefore, 'Not Before') - nowMs > SKEW_MS) {
-    throw signInRefused('NOT_BEFORE', 'its Not Before has not come yet')
+    throw signInRefused('NOT_BEFORE', 'its Not Before time has not been reached yet')
   }
 }
 
 function instant(text: string, field: string): number {
   const ms = RFC_3339.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(ms)) return ms
-  throw signInRefused('INVALID_MESSAGE', `${field} must be an RFC 3339 instant such as 2026-01-31T12:00:00Z`)
+  throw signInRefused('INVALID_MESSAGE', `${field} must be an RFC 3339 time, such as 2026-01-31T12:00:00Z`)
 }
 
 function shown(text: string): string {

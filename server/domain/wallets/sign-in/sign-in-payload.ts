@@ -12,7 +12,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
 const isPlain = (value: string): boolean => !HIDDEN.test(value)
 
-const line = z.string().min(1).refine(isPlain, { error: 'must not hold control characters' })
+const line = z.string().min(1).refine(isPlain, { error: 'must not contain control characters' })
 const chainId = z.union([z.string(), z.number()])
 
 const Common = { address: line, signature: line, type: line.optional(), signatureScheme: line.optional() }
@@ -24,7 +24,7 @@ const TextForm = z.object({
     .string()
     .min(1)
     .refine((value) => isPlain(value.replaceAll('\n', '')), {
-      error: 'must not hold control characters but line feeds',
+      error: 'must not contain control characters except line feeds',
     }),
   chainId: chainId.optional(),
   timestamp: z.number().optional(),
@@ -86,7 +86,7 @@ function decode(payload: string): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(payload, 'base64')))
   } catch {
-    throw malformed('what it encodes is not JSON in UTF-8')
+    throw malformed('its content is not JSON in UTF-8')
   }
 }
 
@@ -105,7 +105,7 @@ function agreed(chain: WalletAddress['chain'] | null, types: readonly (string | 
     if (type === undefined) continue
     const named = chainOfType(type)
     if (found !== null && named !== found) {
-      throw signInRefused('CHAIN_MISMATCH', `type ${type} does not belong to the chain that chainId names`)
+      throw signInRefused('CHAIN_MISMATCH', `type ${type} does not belong to the chain given in chainId`)
     }
     found = named
   }

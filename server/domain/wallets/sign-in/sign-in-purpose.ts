@@ -21,18 +21,21 @@ export function checkPurpose(
     if (named.length === 0) return
     throw signInRefused(
       'INVALID_MESSAGE',
-      'it was signed to link the wallet to an account; sign another one to sign in',
+      'it was signed to link the wallet to an account; sign a different message to sign in',
     )
   }
   const [wanted, words] = [linkResource(origin, linkTo), linkStatement(linkTo)]
   if (named.length !== 1 || named[0] !== wanted) {
     throw signInRefused(
       'INVALID_MESSAGE',
-      `to link the wallet to this account, its Resources must name ${wanted} alone`,
+      `to link the wallet to this account, its Resources must contain only ${wanted}`,
     )
   }
   if (!statement.startsWith(words)) {
-    throw signInRefused('INVALID_MESSAGE', `to link the wallet to this account, its statement must begin "${words}"`)
+    throw signInRefused(
+      'INVALID_MESSAGE',
+      `to link the wallet to this account, its statement must begin with "${words}"`,
+    )
   }
 }
 

@@ -105,10 +105,7 @@ export class SignInService {
     const read = readSignInPayload(payload)
     const wallet = parseWalletAddress(read.address)
     if (wallet === undefined) {
-      throw signInRefused(
-        'INVALID_WALLET',
-        'address is neither 0x and 40 hexadecimal digits nor a Solana key in Base58',
-      )
+      throw signInRefused('INVALID_WALLET', 'address must be 0x and 40 hexadecimal digits, or a Solana key in Base58')
     }
     const text =
       'text' in read.signed ? read.signed.text : formatSignInMessage(await rebuilt(read.signed.fields, wallet))
@@ -118,13 +115,16 @@ export class SignInService {
     }
     const message = parseSignInMessage(text)
     if (message === undefined) {
-      throw signInRefused('PARSE_ERROR', 'the message is not laid out as EIP-4361 says, line for line')
+      throw signInRefused('PARSE_ERROR', 'the lines of the message do not follow the layout of EIP-4361')
     }
     if (message.chain !== wallet.chain || (read.chain !== null && read.chain !== wallet.chain)) {
-      throw signInRefused('CHAIN_MISMATCH', 'address, chainId, type and the signed text do not belong to one chain')
+      throw signInRefused(
+        'CHAIN_MISMATCH',
+        'address, chainId, type and the signed text do not belong to the same chain',
+      )
     }
     const named = parseWalletAddress(message.address)
-    if (named === undefined) throw signInRefused('INVALID_WALLET', 'the signed text names no wallet address')
+    if (named === undefined) throw signInRefused('INVALID_WALLET', 'the signed text has no wallet address')
     if (named.address !== wallet.address) {
       throw signInRefused('ADDRESS_MISMATCH', 'address is not the one in the signed text')
     }
@@ -149,7 +149,7 @@ export class SignInService {
   async #claimNonce({ wallet, nonce }: Proof): Promise<void> {
     const key = `sign-in:${wallet.chain}:${wallet.address}:${nonce}`
     const claimed = await this.#deps.nonces.claim(key, NONCE_KEPT_MS).catch((cause: unknown) => {
-      throw new DomainError('unavailable', 'Wallets cannot sign in at the moment; sign again shortly', {
+      throw new DomainError('unavailable', 'Wallet sign-in is temporarily unavailable; sign a new message shortly', {
         retryAfterSeconds: 1,
         cause,
       })
@@ -172,5 +172,5 @@ function hashOf(payload: string): string {
 }
 
 function nonceReused(): DomainError {
-  return signInRefused('NONCE_REUSED', 'this nonce was used before; sign a fresh message for each request')
+  return signInRefused('NONCE_REUSED', 'this nonce was already used; sign a new message for each request')
 }

@@ -22,11 +22,11 @@ const BEYOND_PRIME = /^(?:e[d-f]|f[0-9a-f])(?:ff){30}7f$/
 export function verifySolanaSignature(signed: { address: string; text: string; signature: string }): void {
   const key = parseSolanaKey(signed.address)
   if (key === undefined || isWeak(key)) {
-    throw signInRefused('INVALID_WALLET', 'this address is no key that a wallet can hold')
+    throw signInRefused('INVALID_WALLET', 'this address is not a key that a wallet can own')
   }
   const signature = decodeSignature(signed.signature)
   if (signature?.length !== SIGNATURE_BYTES) {
-    throw signInRefused('INVALID_SIGNATURE', 'the signature of a Solana wallet is 64 bytes in Base58 or Base64')
+    throw signInRefused('INVALID_SIGNATURE', 'the signature of a Solana wallet must be 64 bytes in Base58 or Base64')
   }
   if (isValid(key, Buffer.from(signed.text), signature)) return
   throw signInRefused('INVALID_SIGNATURE', 'the signature was not made by this wallet for this message')

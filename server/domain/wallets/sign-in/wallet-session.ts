@@ -117,5 +117,5 @@ export class WalletSessions {
 }
 
 function ended(): DomainError {
-  return new DomainError('unauthenticated', 'The wallet session is not valid or has ended; sign in again')
+  return new DomainError('unauthenticated', 'The wallet session is invalid, has expired or was revoked; sign in again')
 }

@@ -61,7 +61,7 @@ export class WalletStakes {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#readWaiting().catch((error: unknown) =>
-        this.#deps.log.warn('stake could not be read; it is read again', { error }),
+        this.#deps.log.warn('stake could not be read; this is retried', { error }),
       )
     }, COLLECT_MS).unref()
   }

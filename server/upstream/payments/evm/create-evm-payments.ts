@@ -36,10 +36,11 @@ export async function createEvmPayments(
   const { facilitator, payTo, asset, maxGas, maxFeePerGasGwei, dailyFeeEth, ...others } = settings
   for (const [name, value] of Object.entries({ payTo, asset })) {
     if (!ADDRESS.test(value)) {
-      throw new Error(`x402.base.${name}: ${value} is not an address; write 0x and 40 hexadecimal digits`)
+      throw new Error(`x402.base.${name}: ${value} is not an address; use 0x and 40 hexadecimal digits`)
     }
   }
-  if (ZERO_ADDRESS.test(payTo)) throw new Error('x402.base.payTo: nobody can spend what the zero address receives')
+  if (ZERO_ADDRESS.test(payTo))
+    throw new Error('x402.base.payTo: must not be the zero address, whose funds nobody can spend')
   const privateKey = facilitator.kind === 'local' ? await readKey(facilitator.privateKey, payTo) : null
   return new EvmNetwork({
     ...others,
@@ -59,7 +60,7 @@ export async function createEvmPayments(
 /** The key that pays for gas lies on a server; what wallets pay must not be within its reach. */
 async function readKey(text: string, payTo: string): Promise<`0x${string}`> {
   if (!PRIVATE_KEY.test(text)) {
-    throw new Error('x402.base.facilitator.privateKey: write the 32 bytes of the key as 64 hexadecimal digits')
+    throw new Error('x402.base.facilitator.privateKey: must be the 32 bytes of the key as 64 hexadecimal digits')
   }
   const key: `0x${string}` = `0x${text.replace(/^0x/, '')}`
   const { privateKeyToAddress } = await import('viem/accounts')
@@ -73,6 +74,6 @@ function addressOf(toAddress: (key: `0x${string}`) => string, key: `0x${string}`
   try {
     return toAddress(key).toLowerCase()
   } catch {
-    throw new Error('x402.base.facilitator.privateKey: it is no key of this curve')
+    throw new Error('x402.base.facilitator.privateKey: must be a valid key of secp256k1')
   }
 }

@@ -87,7 +87,7 @@ export class EvmNetwork implements PaymentNetwork {
       if (transactionId !== null) await onTransaction(transactionId)
       return outcome
     } catch (error) {
-      this.#options.log.warn('settling a payment broke off', { network: this.network, error: plain(error) })
+      this.#options.log.warn('settling a payment was interrupted', { network: this.network, error: plain(error) })
       return { kind: 'unknown', reason: 'settlement_broke_off' }
     }
   }
@@ -113,7 +113,7 @@ export class EvmNetwork implements PaymentNetwork {
       return await this.#ask((settlement) => settlement.inspect())
     } catch (error) {
       if (error instanceof DomainError) return [error.message]
-      return ['its node does not answer']
+      return ['its node does not respond']
     }
   }
 
@@ -179,5 +179,5 @@ export class EvmNetwork implements PaymentNetwork {
 /** The libraries' errors name the node's URL, which may hold a key; their short message does not. */
 function plain(error: unknown): unknown {
   if (!(error instanceof Error) || !('shortMessage' in error)) return error
-  return new Error(`the node gave no answer: ${String(error.shortMessage)}`)
+  return new Error(`the node did not respond: ${String(error.shortMessage)}`)
 }

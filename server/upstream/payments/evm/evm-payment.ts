@@ -62,7 +62,7 @@ export function readEvmPayment(
   if (envelope.asset !== null && !isSame(envelope.asset, terms.asset)) {
     throw paymentError(
       'payment_token_unsupported',
-      `The token ${shortened(envelope.asset)} is not taken; pay with ${terms.asset}`,
+      `The token ${shortened(envelope.asset)} is not supported; pay with ${terms.asset}`,
     )
   }
   if (!isSame(to, terms.payTo) || (envelope.payTo !== null && !isSame(envelope.payTo, terms.payTo))) {
@@ -163,6 +163,6 @@ function malformed(error: z.ZodError): DomainError {
   const field = ['payload', ...(issue?.path ?? [])].map(String).join('.')
   return paymentError(
     'payment_invalid',
-    `The payment is no EIP-3009 authorisation: ${field}: ${issue?.message ?? 'invalid'}`,
+    `The payment is not an EIP-3009 authorization: ${field}: ${issue?.message ?? 'invalid'}`,
   )
 }

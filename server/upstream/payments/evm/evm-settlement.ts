@@ -134,7 +134,7 @@ export class EvmSettlement {
   async inspect(): Promise<string[]> {
     const { asset } = this.#options
     const code = await this.#client.getCode({ address: asset as Address })
-    const missing = code === undefined ? [`there is no token at ${asset}`] : []
+    const missing = code === undefined ? [`${asset} is not a token contract`] : []
     return [...missing, ...(await this.#inspectGas())]
   }
 
@@ -143,7 +143,7 @@ export class EvmSettlement {
     const { address } = this.#keyed.sender
     const balance = await this.#client.getBalance({ address })
     if (balance >= GAS_WEI_MIN) return []
-    return [`the facilitator ${address} has ${formatEther(balance)} ETH left for gas; send it some`]
+    return [`the facilitator ${address} has only ${formatEther(balance)} ETH for gas; fund it`]
   }
 
   #chain(signal: AbortSignal): EvmChain {

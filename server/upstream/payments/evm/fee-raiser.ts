@@ -52,12 +52,15 @@ export class FeeRaiser {
     const fees = outbidding(waiting, await currentFees(client, maxFeePerGasWei))
     if (next > nonce || fees === undefined || to === null) return
     if (fees.maxFeePerGas > maxFeePerGasWei) {
-      log.warn('a transaction waits: more for it would exceed x402.base.maxFeePerGasGwei', { waiting: hash, nonce })
+      log.warn('a transaction is pending: a higher fee would exceed x402.base.maxFeePerGasGwei', {
+        waiting: hash,
+        nonce,
+      })
       return
     }
     await reserveFee(gas * fees.maxFeePerGas)
     const { kind } = await account.handOver({ nonce, gas, to, data, fees }, onTransaction)
-    log.info('more was offered for a transaction that waits', { replaced: hash, nonce, outcome: kind })
+    log.info('the fee of a pending transaction was raised', { replaced: hash, nonce, outcome: kind })
   }
 
   async #firstWaiting(hashes: readonly Hash[]): Promise<Waiting | undefined> {
@@ -90,7 +93,7 @@ export class FeeRaiser {
       const empty = { nonce, gas: EMPTY_GAS, to: account.address, data: '0x', fees } as const
       const { kind } = await account.handOver(empty, async () => {})
       if (kind === 'underpriced') continue
-      log.warn('a transaction that held up others was replaced by an empty one', { nonce, outcome: kind })
+      log.warn('a transaction that delayed others was replaced by an empty one', { nonce, outcome: kind })
       return
     }
   }

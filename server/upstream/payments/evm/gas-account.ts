@@ -103,5 +103,5 @@ function isUsed(error: unknown): boolean {
 }
 
 function notSaid(): MaybeSentError {
-  return new MaybeSentError('the node did not say whether it took the transaction')
+  return new MaybeSentError('the node did not confirm whether it accepted the transaction')
 }

@@ -15,7 +15,7 @@ export class FeesTooHighError extends Error {
 export async function currentFees(client: EvmClient, highestWei: bigint): Promise<GasFees> {
   const { maxFeePerGas, maxPriorityFeePerGas } = await client.estimateFeesPerGas()
   if (maxFeePerGas > highestWei) {
-    throw new FeesTooHighError(`a unit of gas costs ${maxFeePerGas} wei, more than the ${highestWei} that are paid`)
+    throw new FeesTooHighError(`the gas price is ${maxFeePerGas} wei, above the maximum of ${highestWei}`)
   }
   return capped(
     {

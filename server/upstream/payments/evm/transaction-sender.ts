@@ -55,7 +55,7 @@ export class TransactionSender {
     // Without filling in nonce and fees first, which few nodes do in one call.
     const gas = await this.#client.estimateGas({ account: this.address, ...call, prepare: false })
     const { maxGas } = this.#limits
-    if (gas > maxGas) throw new Error(`the transfer would take ${gas} gas, more than the ${maxGas} that are paid for`)
+    if (gas > maxGas) throw new Error(`the transfer would take ${gas} gas, above the maximum of ${maxGas}`)
     const turn = this.#turn.then(() => this.#sendNow({ ...call, gas: (gas * 12n) / 10n }, onTransaction, reserveFee))
     this.#turn = turn.catch(() => undefined)
     return turn

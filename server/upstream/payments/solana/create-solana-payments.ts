@@ -53,7 +53,7 @@ function createFacilitator(
   const secret = parseSolanaSecret(settings.privateKey)
   if (secret === undefined) {
     throw new Error(
-      'x402.solana.facilitator.privateKey: write the 64 secret bytes in Base58 or as the JSON array of the Solana command line',
+      'x402.solana.facilitator.privateKey: must be the 64 secret bytes in Base58, or the JSON array of the Solana command line',
     )
   }
   return new LocalSolanaFacilitator({ secret, rpc, wait })

@@ -79,7 +79,7 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
   async inspect(): Promise<string[]> {
     const { value } = await this.#parts.rpc.call('getBalance', [this.fixedFeePayer], Balance)
     if (value >= LAMPORTS_MIN) return []
-    return [`the facilitator ${this.fixedFeePayer} has ${value} lamports left; send it at least ${LAMPORTS_MIN}`]
+    return [`the facilitator ${this.fixedFeePayer} has only ${value} lamports; fund it with at least ${LAMPORTS_MIN}`]
   }
 
   #isFeePayerOf({ feePayer }: TransferMessage): boolean {

@@ -80,7 +80,7 @@ function checkFees(limit: MessageInstruction, price: MessageInstruction, maxLamp
   const feeLamports = priorityFee(units, unitPrice)
   if (unitPrice > UNIT_PRICE_MICRO_LAMPORTS_MAX || feeLamports > maxLamports) {
     throw badLayout(
-      `its compute price is ${unitPrice} microlamports for ${units} units, ${feeLamports} lamports in all; at most ${UNIT_PRICE_MICRO_LAMPORTS_MAX} each and ${maxLamports} lamports in all are allowed`,
+      `its compute price is ${unitPrice} microlamports for ${units} units, ${feeLamports} lamports in total; the maximum is ${UNIT_PRICE_MICRO_LAMPORTS_MAX} per unit and ${maxLamports} lamports in total`,
     )
   }
 }
@@ -135,7 +135,7 @@ function checkTransfer({ mint, destination, amountAtomic, decimals }: PaymentTra
   if (decimals !== DECIMALS) {
     throw paymentError(
       'payment_token_unsupported',
-      `The transfer says that the token has ${decimals} decimals; it has ${DECIMALS}`,
+      `The transfer gives the token ${decimals} decimals; it has ${DECIMALS}`,
     )
   }
   if (destination !== terms.merchantAccount) {
@@ -163,7 +163,7 @@ function checkPayer(message: TransferMessage, authority: string, { payTo }: Paym
   if (!isSignedByPayer(message)) {
     throw paymentError(
       'payment_invalid',
-      `The signature of ${authority} does not fit the transaction`,
+      `The signature of ${authority} does not match the transaction`,
       'signature_mismatch',
     )
   }

@@ -63,7 +63,7 @@ export class RemoteSolanaFacilitator implements SolanaFacilitator {
   async #load(): Promise<string> {
     const { feePayer } = await this.#remote.extra()
     if (typeof feePayer !== 'string' || parseSolanaKey(feePayer) === undefined) {
-      throw new Error('the facilitator names no fee payer for Solana')
+      throw new Error('the facilitator has no fee payer for Solana')
     }
     this.#latest = { feePayer, loadedAtMs: this.#clock.nowMs() }
     return feePayer

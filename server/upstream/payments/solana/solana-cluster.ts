@@ -39,7 +39,7 @@ export class SolanaCluster {
     await this.assertMainnet()
     const { mint, payTo } = this.#merchant
     const token = await this.#tokenData(mint)
-    if (token === undefined) return [`${mint} is no token of the SPL Token program`]
+    if (token === undefined) return [`${mint} is not a token of the SPL Token program`]
     if (token[DECIMALS_AT] !== DECIMALS) return [`token ${mint} has ${token[DECIMALS_AT]} decimals, not ${DECIMALS}`]
     const address = tokenAccountOf(payTo, mint)
     const account = await this.#tokenData(address)
@@ -47,7 +47,7 @@ export class SolanaCluster {
       return [`${payTo} has no token account ${address} for ${mint}; create it once before payments can arrive`]
     }
     const owner = base58.encode(account.subarray(32, 64))
-    return owner === payTo ? [] : [`token account ${address} belongs to ${owner}, no longer to ${payTo}`]
+    return owner === payTo ? [] : [`token account ${address} belongs to ${owner}, not to ${payTo}`]
   }
 
   async #findProblem(): Promise<string | undefined> {

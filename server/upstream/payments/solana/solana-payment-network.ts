@@ -86,9 +86,10 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
 
   read({ scheme, asset, payTo, payload }: PaymentEnvelope): SignedPayment {
     const { mint, payTo: merchant } = this.#parts.merchant
-    if (scheme !== 'exact') throw paymentError('payment_scheme_unsupported', `Scheme ${scheme} is not taken; use exact`)
+    if (scheme !== 'exact')
+      throw paymentError('payment_scheme_unsupported', `Scheme ${scheme} is not supported; use exact`)
     if (asset !== null && asset !== mint) {
-      throw paymentError('payment_token_unsupported', `Token ${asset} is not taken; pay with ${mint}`)
+      throw paymentError('payment_token_unsupported', `Token ${asset} is not supported; pay with ${mint}`)
     }
     if (payTo !== null && payTo !== merchant) {
       throw paymentError('payment_recipient_wrong', `The payment is for ${payTo}; it must be for ${merchant}`)
@@ -128,7 +129,7 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
       const message = readPayload(payment.wire.payload)
       return await this.#parts.facilitator.settle(payment, message, { tell: onTransaction, reserveFee })
     } catch (error) {
-      this.#parts.log.warn('settling a payment broke off', { network: this.network, error })
+      this.#parts.log.warn('settling a payment was interrupted', { network: this.network, error })
       return { kind: 'unknown', reason: 'settlement_broke_off' }
     }
   }
@@ -165,7 +166,7 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     try {
       return [...(await this.#parts.cluster.inspect()), ...(await this.#parts.facilitator.inspect())]
     } catch (error) {
-      return [error instanceof DomainError ? error.message : 'its node or its facilitator does not answer']
+      return [error instanceof DomainError ? error.message : 'its node or its facilitator does not respond']
     }
   }
 

@@ -42,11 +42,12 @@ export class SolanaRpc {
       deadlineMs: TIMEOUT_MS,
     })
     const answer = Answer.safeParse(value)
-    if (!answer.success) throw new Error(`the Solana node answered ${method} with status ${status} and no JSON-RPC`)
+    if (!answer.success)
+      throw new Error(`the Solana node responded to ${method} with status ${status} and without JSON-RPC`)
     const { error, result } = answer.data
     if (error !== undefined) throw new SolanaRpcError(error.code, error.message, error.data)
     const read = shape.safeParse(result)
-    if (!read.success) throw new Error(`the Solana node answered ${method} in a form that is not known`)
+    if (!read.success) throw new Error(`the Solana node responded to ${method} in an unknown format`)
     return read.data
   }
 }

@@ -56,7 +56,7 @@ describe('a large JSON-RPC body', () => {
     await expect(bodies.scanEnvelope(call('],"id":2}'))).rejects.toMatchObject({
       code: 'invalid_request',
       field: 'id',
-      details: { id: { _errors: ['is given twice'] } },
+      details: { id: { _errors: ['is duplicated'] } },
     })
   })
 })

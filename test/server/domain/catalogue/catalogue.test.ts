@@ -55,13 +55,13 @@ describe('resolve', () => {
     [null, 'invalid_request', /^model is required$/],
     [7, 'invalid_request', /^model must be a string$/],
     [['llama-3.3-70b'], 'invalid_request', /^model must be a string$/],
-    ['x'.repeat(501), 'invalid_request', /at most 500 characters, and has 501/],
+    ['x'.repeat(501), 'invalid_request', /at most 500 characters; it has 501/],
     ['lama-3.3-70b', 'model_not_found', /^Specified model not found: lama-3.3-70b; did you mean llama-3.3-70b\?/],
     ['gpt-4p', 'model_not_found', /did you mean gpt-4o\?/],
     ['zzzzzzzzzzzzzzzz', 'model_not_found', /^Specified model not found: zzzzzzzzzzzzzzzz\. GET/],
     ['__proto__', 'model_not_found', /^Specified model not found/],
     ['constructor', 'model_not_found', /^Specified model not found/],
-    ['bge-m3', 'model_not_found', /of the type embedding, and this endpoint needs text/],
+    ['bge-m3', 'model_not_found', /has the type embedding, but this endpoint requires text/],
     ['asleep', 'unavailable', /offline/],
   ])('refuses %s with %s', (name, code, message) => {
     expect(() => createCatalogue().resolve(name, 'text')).toThrow(

@@ -53,7 +53,7 @@ test.each([
   const { inspector, refused, log } = inspectorOf({ [slug]: node.url })
   const [report] = await inspector.inspect()
   expect(report).toMatchObject({ status: 'mismatch', found, expected })
-  expect(report?.detail).toContain(`says ${found}, but ${slug} is ${expected}`)
+  expect(report?.detail).toContain(`returned ${found}, but ${slug} is ${expected}`)
   expect(refused).toEqual([`${slug}#1`])
   expect(log.lines).toMatchObject([{ level: 'error', message: 'rpc node serves another chain and is not used' }])
 })
@@ -76,7 +76,7 @@ test.each([
 test('a node that cannot be reached is named with the reason, and without its address', async () => {
   const { inspector } = inspectorOf({ 'ethereum-mainnet': NOBODY })
   const [report] = await inspector.inspect()
-  expect(report?.detail).toBe('did not answer eth_chainId (ECONNREFUSED)')
+  expect(report?.detail).toBe('did not respond to eth_chainId (ECONNREFUSED)')
 })
 
 test('public nodes are asked only on demand', async () => {

@@ -25,7 +25,7 @@ const ok = (id: string | number, result = '"0x1"') => `{"jsonrpc":"2.0","id":${i
 const unknown = (id: string | number) =>
   `{"jsonrpc":"2.0","id":${id},"error":{"code":-32601,"message":"unknown method"}}`
 const missing = (id: string | number) =>
-  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603,"message":"The node gave no answer to this request"}}`
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603,"message":"The node returned no response to this request"}}`
 const batch = (...items: string[]) => `[${items.join(',')}]`
 const bodies = () => node.calls.map(({ body }) => body)
 const ends = () => rpc.metering.records.map(({ end }) => (end?.kind === 'settled' ? end.chargedNanoUsd : end?.kind))

@@ -96,7 +96,7 @@ test('an answer whose charge fails is not given', async () => {
 describe('refuses without admitting or calling a node', () => {
   test.each([
     ['an unknown network, listing the valid ones', 'base', CHAIN_ID, /arbitrum-mainnet, .*zksync-sepolia/],
-    ['a method of another family', 'solana-mainnet', CHAIN_ID, /"eth_chainId" \(it is a evm method/],
+    ['a method of another family', 'solana-mainnet', CHAIN_ID, /"eth_chainId" \(it is a method of the evm family/],
     ['a filter method, naming what to use', 'ethereum-mainnet', '{"method":"eth_newFilter"}', /use eth_getLogs/],
     [
       'a batch, listing every offending name',

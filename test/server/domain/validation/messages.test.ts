@@ -14,10 +14,10 @@ const refusalOf = (schema: z.ZodType, value: unknown): string => {
 describe('a rule without words of its own', () => {
   it.each<[string, z.ZodType, unknown]>([
     ['a: is missing', z.object({ a: z.string() }), {}],
-    ['a: must be a text (it is 7)', z.object({ a: z.string() }), { a: 7 }],
-    ['a: must be a text (it is null)', z.object({ a: z.string() }), { a: null }],
-    ['a: must be a text (it is a list)', z.object({ a: z.string() }), { a: ['x', 'y'] }],
-    ['a: must be a text (it is an object)', z.object({ a: z.string() }), { a: {} }],
+    ['a: must be a string (it is 7)', z.object({ a: z.string() }), { a: 7 }],
+    ['a: must be a string (it is null)', z.object({ a: z.string() }), { a: null }],
+    ['a: must be a string (it is a list)', z.object({ a: z.string() }), { a: ['x', 'y'] }],
+    ['a: must be a string (it is an object)', z.object({ a: z.string() }), { a: {} }],
     ['the input is missing', z.object({}), undefined],
     ['the input must be a whole number (it is 1.5)', z.int(), 1.5],
     ['must be at least 1 (it is 0)', z.int().min(1), 0],
@@ -38,7 +38,7 @@ describe('a rule without words of its own', () => {
     ['must be short (it has 51 characters)', z.string().refine(() => false, 'must be short'), 'x'.repeat(51)],
     ['must have 2 characters (it is "long")', z.string().length(2), 'long'],
     ['must be one of: usd, diem (it is "eur")', z.enum(['usd', 'diem']), 'eur'],
-    ['there is no field "b", "c"', z.strictObject({}), { b: 1, c: 2 }],
+    ['unknown field "b", "c"', z.strictObject({}), { b: 1, c: 2 }],
   ])('says “%s”', (words, schema, value) => {
     expect(refusalOf(schema, value)).toBe(words)
   })

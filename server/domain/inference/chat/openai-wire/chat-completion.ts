@@ -18,7 +18,7 @@ export async function readCompletion(response: ProviderResponse): Promise<Provid
   const body = await readJsonAnswer(response)
   const { choices } = body
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isChoice)) {
-    throw brokenAnswer("The model provider's answer was no chat completion.")
+    throw brokenAnswer("The model provider's response was not a chat completion.")
   }
   return { body, choices }
 }

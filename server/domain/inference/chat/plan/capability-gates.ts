@@ -36,7 +36,7 @@ function assertTools(model: ModelDefinition, { tools }: ChatRequest): void {
   if (!tools || tools.length === 0) return
   for (const [index, { type }] of tools.entries()) {
     if (type !== 'web_search' && type !== 'x_search') continue
-    throw invalidField(`tools.${index}.type`, `this server has no ${type}; leave the tool out`)
+    throw invalidField(`tools.${index}.type`, `this server has no ${type}; omit the tool`)
   }
   if (!model.capabilities.supportsFunctionCalling) throw notSupported(model, 'tools', 'function calling')
 }
@@ -54,7 +54,7 @@ function assertParts(model: ModelDefinition, { messages }: ChatRequest): void {
         throw notSupported(model, field, gate.what)
       const max = PARTS_PER_MESSAGE_MAX[type]
       if (max !== undefined && count > max) {
-        throw invalidField(field, `has ${count} parts of the type ${type}, and a message may have ${max}`)
+        throw invalidField(field, `has ${count} parts of the type ${type}; the maximum per message is ${max}`)
       }
       total[type] = (total[type] ?? 0) + count
     }
@@ -62,14 +62,11 @@ function assertParts(model: ModelDefinition, { messages }: ChatRequest): void {
   if ((total['video_url'] ?? 0) > VIDEOS_PER_REQUEST_MAX) {
     throw invalidField(
       'messages',
-      `have ${total['video_url']} videos, and a request may have ${VIDEOS_PER_REQUEST_MAX}`,
+      `have ${total['video_url']} videos; the maximum per request is ${VIDEOS_PER_REQUEST_MAX}`,
     )
   }
   if ((total['image_url'] ?? 0) > 1 && !model.capabilities.supportsMultipleImages) {
-    throw invalidField(
-      'messages',
-      `have ${total['image_url']} images, and the model ${model.id} takes one in a request`,
-    )
+    throw invalidField('messages', `have ${total['image_url']} images; the model ${model.id} accepts one per request`)
   }
 }
 

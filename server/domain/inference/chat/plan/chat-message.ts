@@ -32,7 +32,7 @@ const ContentPart = z
   .superRefine((part, context) => {
     const field = PART_FIELDS[part.type]
     if (field !== undefined && part[field] === undefined) {
-      context.addIssue({ code: 'custom', path: [field], message: `a part of the type ${part.type} needs ${field}` })
+      context.addIssue({ code: 'custom', path: [field], message: `a part of the type ${part.type} requires ${field}` })
     }
   })
 
@@ -64,10 +64,14 @@ export const ChatMessage = z
     const { role, content } = message
     const isEmptyList = Array.isArray(content) && content.length === 0 && role !== 'tool'
     if (CONTENT_ROLES.has(role) && (content === undefined || content === null || isEmptyList)) {
-      context.addIssue({ code: 'custom', path: ['content'], message: `a message of the role ${role} needs content` })
+      context.addIssue({
+        code: 'custom',
+        path: ['content'],
+        message: `a message with the role ${role} requires content`,
+      })
     }
     if (role === 'tool' && typeof message.tool_call_id !== 'string') {
-      context.addIssue({ code: 'custom', path: ['tool_call_id'], message: 'a message of the role tool needs it' })
+      context.addIssue({ code: 'custom', path: ['tool_call_id'], message: 'a message with the role tool requires it' })
     }
   })
 export type ChatMessage = z.output<typeof ChatMessage>

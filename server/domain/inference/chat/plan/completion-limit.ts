@@ -14,7 +14,7 @@ export function readCompletionLimit(
     const limit = request[field]
     if (limit === undefined || limit === null || limit <= 0) continue
     if (limit <= model.maxCompletionTokens) return limit
-    const message = `is ${limit}, and the model ${model.id} completes at most ${model.maxCompletionTokens} tokens`
+    const message = `is ${limit}, but the model ${model.id} completes at most ${model.maxCompletionTokens} tokens`
     throw invalidField(field, message)
   }
   return undefined

@@ -77,10 +77,10 @@ export function assertFitsContext(
 ): void {
   if (atLeast + (completionTokens ?? 1) <= model.contextTokens) return
   const count = atLeast === tokens ? `${tokens}` : `at least ${atLeast}`
-  const asked = completionTokens === undefined ? '' : `, and ${completionTokens} tokens of completion are requested`
+  const asked = completionTokens === undefined ? '' : `, and ${completionTokens} completion tokens are requested`
   throw new DomainError(
     'context_length_exceeded',
-    `This model's maximum context length is ${model.contextTokens} tokens, and the messages have ${count}${asked}. Shorten the messages or lower max_tokens.`,
+    `This model's maximum context length is ${model.contextTokens} tokens, but the messages have ${count}${asked}. Shorten the messages or lower max_tokens.`,
     { field: 'messages' },
   )
 }

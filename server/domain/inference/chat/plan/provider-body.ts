@@ -32,7 +32,7 @@ export function toProviderBody(request: ChatRequest, options: ProviderBodyOption
   const prompts = parameters.includeSystemPrompt ? options.systemPrompts : []
   const messages = spoken(request.messages)
   if (messages.length === 0) {
-    throw invalidField('messages', 'must have a message that is not an assistant message without content')
+    throw invalidField('messages', 'must have a message other than assistant messages without content')
   }
   const body: ProviderBody = { ...request, messages: withSystemPrompts(messages, prompts) }
   for (const field of OWN_FIELDS) leaveOut(body, field)

@@ -20,13 +20,13 @@ const flag = (byDefault: boolean) =>
 
 /** Options that need a back end which this server does not have; their off values pass. */
 const unavailable = (what: string) =>
-  flag(false).refine((value) => !value, { error: `this server has no ${what}; send false or leave it out` })
+  flag(false).refine((value) => !value, { error: `this server has no ${what}; send false or omit it` })
 
 const webSearch = z
   .union([z.boolean(), z.enum(['off', 'on', 'auto'])], { error: 'must be "off", "on" or "auto"' })
   .nullish()
   .transform((value) => (value === undefined || value === null || value === false ? 'off' : value))
-  .refine((value) => value === 'off', { error: 'this server has no web search; send "off" or leave it out' })
+  .refine((value) => value === 'off', { error: 'this server has no web search; send "off" or omit it' })
 
 const NOTHING = {}
 
@@ -49,7 +49,7 @@ export class ServiceParameterReader {
         .string()
         .nullish()
         .refine((slug) => slug === undefined || slug === null || slug === '', {
-          error: 'this server has no characters; leave it out',
+          error: 'this server has no characters; omit it',
         }),
       enable_e2ee: flag(true),
       enable_web_search: webSearch,

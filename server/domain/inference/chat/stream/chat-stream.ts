@@ -135,14 +135,14 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
       if (piece.deliver.length > 0) return [saidAs(piece.deliver)]
     }
     this.#assertSound()
-    if (!this.#isComplete()) throw brokenAnswer("The model provider's answer broke off.")
+    if (!this.#isComplete()) throw brokenAnswer("The model provider's response ended early.")
     this.#drain()
     return this.#end(await this.#charge.whole(this.#reader.usage), [finishedAs(this.#reader.finishes)])
   }
 
   #assertSound(): void {
     if (this.#reader.failure !== undefined) throw reportedFailure(this.#reader.failure)
-    if (this.#reader.overflowed) throw brokenAnswer('The model provider sent a chunk without an end.')
+    if (this.#reader.overflowed) throw brokenAnswer('The model provider sent an endless chunk.')
   }
 
   /** `[DONE]`, usage or a finish reason: some servers leave out two of the three. */
@@ -184,10 +184,10 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     if (this.#delivered && !this.#charge.begun && (key.isInactive || isInactiveKey(error))) return this.#endForKey()
     // Before the settlement, whatever is thrown comes from the provider's connection.
     const isOurs = this.#charge.begun || error instanceof DomainError
-    const broken = isOurs ? error : brokenAnswer("The model provider's answer broke off.", error)
+    const broken = isOurs ? error : brokenAnswer("The model provider's response ended early.", error)
     const reason = key.isInactive && !this.#charge.begun ? key.failure() : broken
     await this.#charge.release()
-    log.warn('answer broke off', { ...this.#logFields, error })
+    log.warn('response ended early', { ...this.#logFields, error })
     if (!this.#delivered) throw reason
     return this.#encoded([{ kind: 'failed', error: reason }])
   }
@@ -220,7 +220,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     try {
       await this.#charge.part('client_disconnected', this.#reader.usage)
     } catch (error) {
-      this.#parts.log.error('abandoned answer could not be charged', { ...this.#logFields, error })
+      this.#parts.log.error('abandoned response could not be charged', { ...this.#logFields, error })
     }
   }
 

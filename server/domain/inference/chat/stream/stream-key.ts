@@ -35,7 +35,7 @@ export class StreamKey {
   failure(): DomainError {
     return new DomainError(
       'unauthenticated',
-      'The API key was revoked or has expired, or its account is suspended, so the response ends here; what was delivered was charged',
+      'The API key was revoked or has expired, or its account is suspended, so the response ends here; the delivered part was charged',
     )
   }
 

@@ -185,7 +185,7 @@ describe('the client leaves', () => {
     const stream = await harness.stream()
     harness.metering.settleFailure = new Error('database down')
     for await (const _ of stream.frames) break
-    expect(harness.log.lines).toMatchObject([{ level: 'error', message: 'abandoned answer could not be charged' }])
+    expect(harness.log.lines).toMatchObject([{ level: 'error', message: 'abandoned response could not be charged' }])
   })
 })
 
@@ -254,7 +254,7 @@ describe('the provider breaks', () => {
 
 describe('a charge that fails', () => {
   test.each([
-    ['hold_lost', new DomainError('hold_lost', 'The request lost its reservation')],
+    ['hold_lost', new DomainError('hold_lost', 'The request lost its hold')],
     ['unavailable', new DomainError('unavailable', 'The charge could not be written')],
     ['internal_error', new Error('bug')],
   ])('ends the stream with %s in place of finish reason and usage', async (code, failure) => {
@@ -270,7 +270,7 @@ describe('a charge that fails', () => {
 
   test('before the first bytes is an ordinary error', async () => {
     const harness = streamOf([chunkFrame({}, { finish: 'stop' }), DONE])
-    harness.metering.settleFailure = new DomainError('hold_lost', 'The request lost its reservation')
+    harness.metering.settleFailure = new DomainError('hold_lost', 'The request lost its hold')
     await expect(harness.stream()).rejects.toMatchObject({ code: 'hold_lost' })
   })
 })

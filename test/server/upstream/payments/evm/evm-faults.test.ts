@@ -127,7 +127,7 @@ describe('a payment is neither lost nor invented when', () => {
     expect(await network.verify(payment)).toEqual({ valid: true })
     node.onStage = (stage, method) =>
       stage === 'asked' && method === 'eth_call' ? Promise.reject(new Error('gone')) : undefined
-    await expect(network.verify(payment)).rejects.toThrow('no answer')
+    await expect(network.verify(payment)).rejects.toThrow('did not respond')
     node.onStage = () => {}
   })
 
@@ -147,7 +147,7 @@ describe('a payment is neither lost nor invented when', () => {
       node.refuse = (asked) => (asked === method ? { code, message } : undefined)
     }
     busyAt('eth_call')
-    for (const payment of [ofContract, ofKey]) await expect(network.verify(payment)).rejects.toThrow('no answer')
+    for (const payment of [ofContract, ofKey]) await expect(network.verify(payment)).rejects.toThrow('did not respond')
     expect(await settle(ofContract)).toBe('unknown')
     for (const method of ['eth_estimateGas', 'eth_sendRawTransaction']) {
       busyAt(method)

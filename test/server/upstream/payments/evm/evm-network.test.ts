@@ -254,7 +254,7 @@ describe('a node', () => {
     const off = 'Payments on eip155:8453 are off'
     expect(await network.inspect()).toEqual([`${off}: the token ${asset} has 18 decimals, not 6`])
     await expect(network.requirement(5_000_000n)).rejects.toMatchObject({ code: 'payment_not_configured' })
-    expect(await (await create({ asset: nowhere })).inspect()).toContain(`there is no token at ${nowhere}`)
+    expect(await (await create({ asset: nowhere })).inspect()).toContain(`${nowhere} is not a token contract`)
   })
 
   it('that does not answer leaves a payment unjudged', async () => {
@@ -262,7 +262,7 @@ describe('a node', () => {
     const payment = network.read(enveloped(await signAuthorization(createPayer())))
     await expect(network.verify(payment)).rejects.toThrow()
     expect((await network.settle(payment, async () => {})).kind).toBe('unknown')
-    expect(await network.inspect()).toEqual(['its node does not answer'])
+    expect(await network.inspect()).toEqual(['its node does not respond'])
   })
 })
 
@@ -271,8 +271,8 @@ describe('wrong settings are named:', () => {
     ['payee', { payTo: 'merchant' }, /x402\.base\.payTo: merchant is not an address/],
     ['zero payee', { payTo: `0x${'0'.repeat(40)}` }, /x402\.base\.payTo/],
     ['asset', { asset: '0x12' }, /x402\.base\.asset/],
-    ['key', { facilitator: { kind: 'local', privateKey: '0x12' } }, /privateKey: write the 32 bytes/],
-    ['key of zero', { facilitator: { kind: 'local', privateKey: `0x${'0'.repeat(64)}` } }, /no key of this curve/],
+    ['key', { facilitator: { kind: 'local', privateKey: '0x12' } }, /privateKey: must be the 32 bytes/],
+    ['key of zero', { facilitator: { kind: 'local', privateKey: `0x${'0'.repeat(64)}` } }, /valid key of secp256k1/],
     ['payee that is the facilitator', { payTo: privateKeyToAddress(FACILITATOR_KEY) }, /keep the keys apart/],
   ])('%s', async (_, settings, message) => {
     await expect(create(settings)).rejects.toThrow(message)

@@ -188,14 +188,14 @@ describe('our own node says', () => {
       expect.stringContaining('has no token account'),
     ])
     expect(await createSolanaTestNetwork(chain, { asset: address }).inspect()).toEqual([
-      expect.stringContaining('is no token'),
+      expect.stringContaining('is not a token'),
     ])
     const privateKey = base58.encode(nacl.sign.keyPair().secretKey)
     expect(await createSolanaTestNetwork(chain, { facilitator: { kind: 'local', privateKey } }).inspect()).toEqual([
-      expect.stringContaining('has 0 lamports left'),
+      expect.stringContaining('has only 0 lamports'),
     ])
     await chain.close()
-    expect(await network.inspect()).toEqual([expect.stringContaining('does not answer')])
+    expect(await network.inspect()).toEqual([expect.stringContaining('does not respond')])
   })
 })
 

@@ -122,7 +122,7 @@ describe('refused with invalid_request that names the field', () => {
   })
 
   test('a limit above the model names the cap', async () => {
-    await expect(harness.plan({ max_tokens: 1_001 })).rejects.toThrow(/is 1001, and the model m completes at most 1000/)
+    await expect(harness.plan({ max_tokens: 1_001 })).rejects.toThrow(/is 1001, but the model m completes at most 1000/)
   })
 })
 
@@ -177,7 +177,7 @@ describe('the context', () => {
   test('the message names both counts', async () => {
     const content = 'word '.repeat(1_500)
     await expect(harness.plan({ messages: [{ role: 'user', content }], max_tokens: 600 })).rejects.toThrow(
-      `maximum context length is 2000 tokens, and the messages have ${countTokens(content)}, and 600 tokens of completion`,
+      `maximum context length is 2000 tokens, but the messages have ${countTokens(content)}, and 600 completion tokens`,
     )
   })
 
