@@ -12,5 +12,8 @@ test('a failure for which nobody waits is logged, and the process goes on', asyn
     Promise.reject(new Error('no code there'))
     setImmediate(() => console.log('still here'))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
-  expect(stdout.trim().split('\n')).toEqual(['a call failed without a handler for its error: no code there', 'still here'])
+  expect(stdout.trim().split('\n')).toEqual([
+    'a call failed without a handler for its error: no code there',
+    'still here',
+  ])
 })

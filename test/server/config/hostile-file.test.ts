@@ -42,9 +42,7 @@ providers: [{ id: main, kind: sandbox }]
   it.each(['service: &a\n  name: *a\n', 'models:\n  - &a [*a]\n', 'x: &a { y: &b { z: *a } }\n'])(
     'are rejected with the line if they stand inside the value that they repeat: %j',
     (text) => {
-      expect(problemsOf(text)).toEqual([
-        expect.stringMatching(/^line \d: \*a is inside the value that it repeats$/),
-      ])
+      expect(problemsOf(text)).toEqual([expect.stringMatching(/^line \d: \*a is inside the value that it repeats$/)])
     },
   )
 })

@@ -155,7 +155,11 @@ describe('names that refer to one another', () => {
       file('id: x, name: N', 'id: y, name: N'),
       'models[1].name: the display name "N" is already used',
     ],
-    ['a display name that is an id', file('id: x, name: y', 'id: y'), 'models[1].id: the display name "y" is already used'],
+    [
+      'a display name that is an id',
+      file('id: x, name: y', 'id: y'),
+      'models[1].id: the display name "y" is already used',
+    ],
     [
       'a trait of two models',
       file('id: x, traits: [default]', 'id: y, traits: [default]'),
