@@ -2,13 +2,21 @@ import type { IncomingMessage } from 'node:http'
 import type { BodyReader } from '../server/domain/bodies/body-reader.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import { bodyTooLarge, decodeBody } from './content-decoding.ts'
+import { isMultipart, readMultipart } from './multipart.ts'
 import type { Route } from './route.ts'
 
 const EMPTY = Buffer.alloc(0)
 const JOINED_AS_THEY_COME_BYTES_MIN = 1024 * 1024
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
+const TYPES_OF_KIND = {
+  json: "'application/json'",
+  multipart: "'multipart/form-data'",
+  'json-or-multipart': "'application/json' or 'multipart/form-data'",
+}
+
 export interface ReadBody {
+  /** What two requests are compared by. */
   raw: Buffer
   /** Undefined where the route reads raw bytes or none. */
   parsed: unknown
@@ -26,10 +34,9 @@ export async function readRequestBody(
   if (declared.kind === 'raw') return { raw, parsed: undefined }
   if (raw.length === 0) return { raw, parsed: undefined }
   const contentType = request.headers['content-type'] ?? ''
-  if (!JSON_TYPE.test(contentType)) {
-    throw new DomainError('unsupported_media_type', "'Content-Type' must be 'application/json'")
-  }
-  return bodies.readJson(raw)
+  if (declared.kind !== 'json' && isMultipart(contentType)) return readMultipart(raw, contentType, declared.form)
+  if (declared.kind !== 'multipart' && JSON_TYPE.test(contentType)) return bodies.readJson(raw)
+  throw new DomainError('unsupported_media_type', `'Content-Type' must be ${TYPES_OF_KIND[declared.kind]}`)
 }
 
 function cutOff(): DomainError {

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller, WalletCaller } from '../server/domain/caller.ts'
 import { DomainError } from '../server/domain/errors.ts'
 import type { Services } from '../server/domain/services.ts'
-import type { Access } from './route.ts'
+import type { Incoming } from './begin-exchange.ts'
+import type { Access, Route } from './route.ts'
 
 const BEARER = /^Bearer +(\S+)\s*$/i
 
@@ -15,11 +16,18 @@ export async function identify(request: IncomingMessage, access: Access, service
   if (access === 'public') return null
   const address = services.clientAddresses.of(request)
   const signIn = access === 'inference' || access === 'wallet' ? signInOf(request) : undefined
-  if (signIn !== undefined) return services.signIn.signIn(signIn, address)
+  if (signIn !== undefined) return services.wallets.signIn.signIn(signIn, address)
   const header = access === 'wallet' ? undefined : request.headers.authorization
   if (header === undefined && access === 'optional') return null
   if (header === undefined) throw credentialMissing(access, services)
   return authenticate(header, services, address)
+}
+
+/** What of a route's access depends on who is identified: an ADMIN key, or the wallet that the path names. */
+export function authorize(caller: Caller, { access }: Route, { services, target }: Incoming): void {
+  if (access === 'admin') services.access.auth.requireAdmin(caller)
+  if (access === 'wallet')
+    services.wallets.statements.assertOwn(requireWallet(caller), target.params['walletAddress'] ?? '')
 }
 
 /** The caller of a route of wallets. */
@@ -33,7 +41,7 @@ function signInOf({ headers }: IncomingMessage): string | undefined {
   return Array.isArray(header) ? header.join() : header
 }
 
-function credentialMissing(access: Access, { paymentOptions }: Services): DomainError {
+function credentialMissing(access: Access, { payments: { options: paymentOptions } }: Services): DomainError {
   const key = 'send the header "Authorization: Bearer <API_KEY>" with a key of this service'
   const wallet = 'send the header SIGN-IN-WITH-X, signed by your wallet'
   if (access === 'wallet') return new DomainError('sign_in_required', `Authentication failed: ${wallet}`)
@@ -52,9 +60,9 @@ async function authenticate(header: string, services: Services, address: string)
         'Authentication failed: the Authorization header must have the form "Bearer <API_KEY>"',
       )
     }
-    return await services.auth.authenticateKey(secret)
+    return await services.access.auth.authenticateKey(secret)
   } catch (error) {
-    services.abuseGuard.blameAddress(address, error)
+    services.limits.abuseGuard.blameAddress(address, error)
     throw error
   }
 }

@@ -27,7 +27,7 @@ export class CrossOriginCalls {
   readonly #methods: string
   readonly #exposed: string
 
-  constructor(routes: readonly Route[], { allowedOrigins, serviceName }: Services) {
+  constructor(routes: readonly Route[], { identity: { allowedOrigins, serviceName } }: Services) {
     this.#allowed = new Set(allowedOrigins)
     this.#methods = [...new Set(routes.map((route) => route.method.toUpperCase()))].join(', ')
     this.#exposed = responseHeaders(serviceName).join(', ')

@@ -5,20 +5,16 @@ import { DomainError } from '../server/domain/errors.ts'
 import type { IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
 import type { Services } from '../server/domain/services.ts'
 import type { ContentEncoding } from './content-encoding.ts'
-import { endBody } from './response-body.ts'
+import type { RequestTarget } from './request-target.ts'
 
-export const JSON_TYPE = 'application/json; charset=utf-8'
+export type PathParameters = Readonly<Record<string, string>>
 
 /** What a request asks for, as its path and query say it. */
-export interface Target {
-  path: string
-  /** Values of the path's parameters; several for a splat. */
-  params: Readonly<Record<string, string | string[] | undefined>>
-  /** The query without its question mark. */
-  search: string
+export interface Target extends RequestTarget {
+  params: PathParameters
 }
 
-/** One REST request being answered: what came in, who sent it, and how to answer. Handlers see nothing of the HTTP framework but this. */
+/** One REST request being answered: what came in, who sent it, and the head of the response. Handlers see nothing of HTTP but this. */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -26,9 +22,9 @@ export class Exchange {
   readonly services: Services
   readonly requestId: string
   readonly caller: Caller | null
-  /** Parsed JSON body, or undefined where the route reads none. */
+  /** Parsed JSON, the parts of a form by their names, or undefined where the route reads neither. */
   readonly body: unknown
-  /** The body's exact bytes. */
+  /** The body's exact bytes; of a form what makes it the same as another. */
   readonly rawBody: Buffer
   /** Set under an idempotency key: then the answer is held back until it is kept, and goes on when the client leaves. */
   run: IdempotentRun | null = null
@@ -36,7 +32,6 @@ export class Exchange {
   encoding: ContentEncoding | null = null
   /** By name as written. They leave with the head in one piece, which costs half of setting them one by one. */
   readonly #headers = new Map<string, string | number>()
-  #held: string | Buffer | undefined
   #abort: AbortController | undefined
   /** Never aborts. */
   #detached: AbortController | undefined
@@ -87,8 +82,7 @@ export class Exchange {
 
   /** A path parameter. */
   param(name: string): string {
-    const value = this.target.params[name]
-    return Array.isArray(value) ? value.join('/') : (value ?? '')
+    return this.target.params[name] ?? ''
   }
 
   get query(): Record<string, unknown> {
@@ -132,40 +126,5 @@ export class Exchange {
     const headers: (string | number)[] = []
     for (const [name, value] of this.#headers) headers.push(name, value)
     response.writeHead(response.statusCode, headers)
-  }
-
-  json(status: number, value: unknown): void {
-    this.text(status, JSON_TYPE, JSON.stringify(value))
-  }
-
-  /** Express's own `send` computes an ETag of each body; answers here are never cached. */
-  text(status: number, contentType: string, content: string | Buffer): void {
-    this.setHeader('Content-Type', contentType)
-    this.setHeader('Content-Length', Buffer.byteLength(content))
-    this.response.statusCode = status
-    this.#send(content)
-  }
-
-  /** 204: nothing to say. */
-  empty(): void {
-    this.response.statusCode = 204
-    this.#send(Buffer.alloc(0))
-  }
-
-  /** The whole answer that waits to be kept; undefined where it streams. */
-  heldAnswer(): { status: number; headers: Record<string, string>; body: Buffer } | undefined {
-    if (this.#held === undefined) return undefined
-    const contentType = this.#headers.get('Content-Type')
-    const headers = typeof contentType === 'string' ? { 'Content-Type': contentType } : {}
-    return { status: this.response.statusCode, headers, body: Buffer.from(this.#held) }
-  }
-
-  sendHeld(): void {
-    if (this.#held !== undefined) endBody(this, this.#held)
-  }
-
-  #send(body: string | Buffer): void {
-    if (this.run === null) endBody(this, body)
-    else this.#held = body
   }
 }

@@ -1,22 +1,18 @@
 import type { AnswerJournal } from '../server/domain/metering/answer-journal.ts'
 import type { Replay } from '../server/domain/idempotency/idempotency-service.ts'
-import type { AnswerToKeep } from '../server/domain/idempotency/idempotent-run.ts'
+import type { AnswerToKeep, IdempotentRun } from '../server/domain/idempotency/idempotent-run.ts'
 import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'
 import type { Exchange } from './exchange.ts'
-import { setBalanceHeaders, setRateLimitHeaders } from './headers.ts'
+import { showReplayed } from './account-headers.ts'
+import { type Reply, sendStream, sendWhole, toContent, type WholeReply } from './reply.ts'
 import { endBody } from './response-body.ts'
 import { NOT_STORED_HEADER, writeChunks } from './write-chunks.ts'
 
 /**
- * Answers a repeat of an earlier request from what was kept of it; otherwise has the request handled, with its answer held
- * back until it is kept. An answer that is an error is sent and forgotten.
+ * Answers a repeat of an earlier request from what was kept of it; otherwise has the request handled, and sends its
+ * response only once it is kept. A response that is an error is sent and forgotten.
  */
-export function serveIdempotently(exchange: Exchange, handle: () => Promise<void>): Promise<void> {
-  const key = exchange.header('idempotency-key')
-  return key === undefined ? handle() : serveUnderKey(exchange, key, handle)
-}
-
-async function serveUnderKey(exchange: Exchange, key: string, handle: () => Promise<void>): Promise<void> {
+export async function serveUnderKey(exchange: Exchange, key: string, handle: () => Promise<Reply>): Promise<void> {
   const { context, request, target, rawBody, services } = exchange
   const begun = await services.idempotency.begin({
     context,
@@ -29,17 +25,26 @@ async function serveUnderKey(exchange: Exchange, key: string, handle: () => Prom
   const { run } = begun
   exchange.run = run
   try {
-    await handle()
-    const held = exchange.heldAnswer()
-    if (!run.isAnswered && held !== undefined && held.status < 400) await run.answered({ ...held, price: null })
+    const reply = await handle()
+    if ('chunks' in reply) await sendStream(exchange, reply)
+    else await sendKept(exchange, run, reply)
   } catch (error) {
     exchange.run = null
     await run.abandon()
     throw error
   }
-  if (!run.isStored) exchange.setHeader(NOT_STORED_HEADER, 'false')
-  exchange.sendHeld()
   await run.finish()
+}
+
+async function sendKept(exchange: Exchange, run: IdempotentRun, reply: WholeReply): Promise<void> {
+  const { status = 200 } = reply
+  const whole = toContent(reply)
+  if (!run.isAnswered && status < 400) {
+    const headers = whole.contentType === null ? {} : { 'Content-Type': whole.contentType }
+    await run.answered({ status, headers, body: Buffer.from(whole.content), price: null })
+  }
+  if (!run.isStored) exchange.setHeader(NOT_STORED_HEADER, 'false')
+  sendWhole(exchange, reply, whole)
 }
 
 /** For a service that charges: it keeps its answer, as `toKept` puts it on the wire, before the charge. */
@@ -64,11 +69,8 @@ export function journalOf<Answer extends { metered: MeteredRequest }>(
 }
 
 async function replay(exchange: Exchange, { status, headers, bytes, body, grant }: Replay): Promise<void> {
-  const { response, services } = exchange
-  if (grant !== null) {
-    setRateLimitHeaders(exchange, grant)
-    setBalanceHeaders(exchange, await services.ledger.balances(exchange.requireCaller().accountId))
-  }
+  const { response } = exchange
+  if (grant !== null) await showReplayed(exchange, grant)
   exchange.setHeaders(headers)
   exchange.setHeader('Idempotent-Replayed', 'true')
   response.statusCode = status

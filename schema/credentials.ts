@@ -31,26 +31,29 @@ export async function authenticate(credential: Credential, services: Services): 
   if (signIn !== undefined) return signInWallet(signIn, remoteAddress, services)
   if (authorization === undefined) return null
   const identity = await identify(authorization, services).catch((error: unknown) => {
-    services.abuseGuard.blameAddress(remoteAddress, error)
+    services.limits.abuseGuard.blameAddress(remoteAddress, error)
     throw error
   })
-  services.abuseGuard.assertNotBlocked(identity.subject)
+  services.limits.abuseGuard.assertNotBlocked(identity.subject)
   return identity
 }
 
 async function signInWallet(payload: string, remoteAddress: string, services: Services): Promise<Identity> {
-  const caller = await services.signIn.signIn(payload, remoteAddress)
-  const endsAt = services.walletSessions.expiry()
+  const caller = await services.wallets.signIn.signIn(payload, remoteAddress)
+  const endsAt = services.wallets.sessions.expiry()
   const check = async (): Promise<Date> => {
     if (endsAt.getTime() <= services.clock.nowMs()) throw sessionEnded()
-    const now = await services.walletAccounts.callerOf({ chain: caller.walletChain, address: caller.walletAddress })
+    const now = await services.wallets.accounts.callerOf({ chain: caller.walletChain, address: caller.walletAddress })
     assertSameAccount(caller, now)
     return endsAt
   }
   return { caller, subject: `wallet:${caller.walletAddress}`, check }
 }
 
-async function identify(authorization: string, { auth, walletSessions }: Services): Promise<Identity> {
+async function identify(
+  authorization: string,
+  { access: { auth }, wallets: { sessions: walletSessions } }: Services,
+): Promise<Identity> {
   const secret = readSecret(authorization)
   if (WalletSessions.looksLikeToken(secret)) {
     const { caller } = await walletSessions.open(secret)

@@ -32,7 +32,9 @@ export const ConsumptionLimitBody = ConsumptionLimitFields.nullable().transform(
 )
 
 /** Limits on the wire are numbers, or null for no cap; what was sent as `vcu` is answered as `diem`. */
-export function toConsumptionLimit({ usdNano, diemNano }: ConsumptionLimits) {
+export const ConsumptionLimit = z.object({ usd: z.number().nullable(), diem: z.number().nullable(), vcu: z.null() })
+
+export function toConsumptionLimit({ usdNano, diemNano }: ConsumptionLimits): z.output<typeof ConsumptionLimit> {
   return { usd: toNumber(usdNano), diem: toNumber(diemNano), vcu: null }
 }
 

@@ -1,20 +1,23 @@
 import { z } from 'zod'
 import { parseInput } from '../../server/domain/validation/parse-input.ts'
-import { KEY_BODY_BYTES_MAX, type Route } from '../route.ts'
+import { defineRoute, KEY_BODY_BYTES_MAX, MANAGEMENT_LIMITS } from '../route.ts'
 
 const DeleteApiKeyInput = z.strictObject({ id: z.string() })
 
-export const deleteApiKeyRoute: Route = {
+export const deleteApiKeyRoute = defineRoute({
   method: 'delete',
   path: '/api_keys',
   access: 'admin',
-  body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX },
+  limits: MANAGEMENT_LIMITS,
+  parameters: { query: DeleteApiKeyInput.partial() },
+  body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX, schema: DeleteApiKeyInput },
   summary: 'Revoke an API key, given in the query parameter id or in a JSON body',
-  input: DeleteApiKeyInput,
+  output: { json: z.object({ success: z.literal(true) }) },
+  errors: ['invalid_request'],
   handler: async (exchange) => {
     const inQuery = exchange.query['id']
     const { id } = parseInput(DeleteApiKeyInput, inQuery === undefined ? (exchange.body ?? {}) : { id: inQuery })
-    await exchange.services.apiKeys.revoke(exchange.requireCaller().accountId, id)
-    exchange.json(200, { success: true })
+    await exchange.services.access.apiKeys.revoke(exchange.requireCaller().accountId, id)
+    return { json: { success: true as const } }
   },
-}
+})

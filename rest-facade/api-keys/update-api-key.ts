@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { UpdateApiKeyInput } from '../../server/domain/api-keys/inputs.ts'
 import { parseInput } from '../../server/domain/validation/parse-input.ts'
-import { KEY_BODY_BYTES_MAX, type Route } from '../route.ts'
-import { toUpdatedKey } from './api-key-response.ts'
+import { defineRoute, KEY_BODY_BYTES_MAX, MANAGEMENT_LIMITS } from '../route.ts'
+import { toUpdatedKey, UpdatedKey } from './api-key-response.ts'
 import { ConsumptionLimitBody } from './consumption-limit.ts'
 
 const { id, description, limitPeriod, modelPrivacy, expiresAt } = UpdateApiKeyInput.shape
@@ -16,17 +16,19 @@ const UpdateApiKeyBody = z.strictObject({
   expiresAt,
 })
 
-export const updateApiKeyRoute: Route = {
+export const updateApiKeyRoute = defineRoute({
   method: 'patch',
   path: '/api_keys',
   access: 'admin',
-  body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX },
+  limits: MANAGEMENT_LIMITS,
+  body: { kind: 'json', limitBytes: KEY_BODY_BYTES_MAX, schema: UpdateApiKeyBody },
   summary: 'Change the description, limits, privacy or expiry of an API key',
-  input: UpdateApiKeyBody,
+  output: { json: z.object({ data: UpdatedKey, success: z.literal(true) }) },
+  errors: ['invalid_request'],
   handler: async (exchange) => {
     const { consumptionLimit, ...changes } = parseInput(UpdateApiKeyBody, exchange.body)
     const { accountId } = exchange.requireCaller()
-    const key = await exchange.services.apiKeys.update(accountId, { ...changes, limits: consumptionLimit })
-    exchange.json(200, { data: toUpdatedKey(key), success: true })
+    const key = await exchange.services.access.apiKeys.update(accountId, { ...changes, limits: consumptionLimit })
+    return { json: { data: toUpdatedKey(key), success: true as const } }
   },
-}
+})

@@ -1,21 +1,37 @@
+import { z } from 'zod'
 import { toUsdNumber } from '../../server/domain/money.ts'
-import type { Route } from '../route.ts'
+import { defineRoute, MANAGEMENT_LIMITS } from '../route.ts'
 
-export const getBillingBalanceRoute: Route = {
+const BillingBalanceBody = z.object({
+  canConsume: z.boolean(),
+  consumptionCurrency: z.enum(['USD', 'DIEM']).nullable(),
+  balances: z.object({ diem: z.number().nullable(), usd: z.number() }),
+  diemEpochAllocation: z.number(),
+})
+
+const CURRENCY_NAMES = { usd: 'USD', diem: 'DIEM' } as const
+
+export const getBillingBalanceRoute = defineRoute({
   method: 'get',
   path: '/billing/balance',
   access: 'admin',
+  limits: MANAGEMENT_LIMITS,
   summary: 'Get the balances of the account and the currency of its next request',
+  output: { json: BillingBalanceBody },
+  errors: [],
   async handler(exchange) {
     const balance = await exchange.services.accounts.billingBalance(exchange.requireCaller().accountId)
-    exchange.json(200, {
-      canConsume: balance.canConsume,
-      consumptionCurrency: balance.consumptionCurrency?.toUpperCase() ?? null,
-      balances: {
-        diem: balance.diemNano === null ? null : toUsdNumber(balance.diemNano),
-        usd: toUsdNumber(balance.usdNano),
+    const { consumptionCurrency: currency } = balance
+    return {
+      json: {
+        canConsume: balance.canConsume,
+        consumptionCurrency: currency === null ? null : CURRENCY_NAMES[currency],
+        balances: {
+          diem: balance.diemNano === null ? null : toUsdNumber(balance.diemNano),
+          usd: toUsdNumber(balance.usdNano),
+        },
+        diemEpochAllocation: toUsdNumber(balance.diemAllocationNano),
       },
-      diemEpochAllocation: toUsdNumber(balance.diemAllocationNano),
-    })
+    }
   },
-}
+})

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import { USAGE_MODEL_TYPES, USAGE_UNIT_TYPES } from '../../server/domain/metering/hold.ts'
 import { toUsdNumber } from '../../server/domain/money.ts'
 import type {
   UsageAmounts,
@@ -7,8 +9,33 @@ import type {
   UsageSums,
 } from '../../server/domain/usage/reports/usage-analytics.ts'
 
+const Totals = { totalUsd: z.number(), totalDiem: z.number(), totalUnits: z.number() }
+/** A row has its `date` as milliseconds, and a key for each name. */
+const Chart = z.array(z.record(z.string(), z.number()))
+
 /** The specification's body: amounts and units are JSON numbers, and charts have a key for each of their names. */
-export function toUsageAnalytics(report: UsageAnalytics) {
+export const UsageAnalyticsBody = z.object({
+  lookback: z.string(),
+  byDate: z.array(z.object({ date: z.string(), USD: z.number(), DIEM: z.number() })),
+  byModel: z.array(
+    z.object({
+      modelName: z.string(),
+      unitType: z.enum(USAGE_UNIT_TYPES),
+      modelType: z.enum(USAGE_MODEL_TYPES).nullable(),
+      ...Totals,
+      breakdown: z
+        .array(z.object({ type: z.string(), usd: z.number(), diem: z.number(), units: z.number() }))
+        .optional(),
+    }),
+  ),
+  byModelDaily: Chart,
+  topModels: z.array(z.string()),
+  byKey: z.array(z.object({ apiKeyId: z.string().nullable(), description: z.string(), ...Totals })),
+  byKeyDaily: Chart,
+  topKeyNames: z.array(z.string()),
+})
+
+export function toUsageAnalytics(report: UsageAnalytics): z.output<typeof UsageAnalyticsBody> {
   return {
     lookback: report.lookback,
     byDate: report.byDate.map(({ day, ...amounts }) => {

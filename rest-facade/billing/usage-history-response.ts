@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { formatUsdFixed, toUsdNumber } from '../../server/domain/money.ts'
 import type { RequestLine, RequestRecord } from '../../server/domain/requests/request-record.ts'
 import type { UsageHistoryEntry } from '../../server/domain/usage/history/usage-history.ts'
@@ -13,12 +14,33 @@ const SINGULAR: Record<RequestRecord['unitType'], string> = {
   credits: 'credit',
 }
 
+const InferenceDetails = z.object({
+  requestId: z.string(),
+  promptTokens: z.number().nullable(),
+  completionTokens: z.number().nullable(),
+  inferenceExecutionTime: z.number().nullable(),
+})
+
 /** One entry in the public API's form; `amount` is negative, since it left the balance. */
-export function toHistoryEntry({ chargedAt, currency, amountNanoUsd, requestId, detail }: UsageHistoryEntry) {
+const HistoryEntry = z.object({
+  timestamp: z.iso.datetime(),
+  amount: z.number(),
+  currency: z.enum(['USD', 'DIEM']),
+  sku: z.string(),
+  units: z.number(),
+  pricePerUnitUsd: z.number(),
+  notes: z.string(),
+  inferenceDetails: InferenceDetails.nullable(),
+})
+
+export const UsageHistoryPage = z.object({ data: z.array(HistoryEntry), nextCursor: z.string().nullable() })
+
+export function toHistoryEntry(entry: UsageHistoryEntry): z.output<typeof HistoryEntry> {
+  const { chargedAt, currency, amountNanoUsd, requestId, detail } = entry
   const common = {
     timestamp: chargedAt.toISOString(),
     amount: toUsdNumber(amountNanoUsd),
-    currency: currency.toUpperCase(),
+    currency: currency === 'usd' ? ('USD' as const) : ('DIEM' as const),
   }
   if (detail === null) {
     return {

@@ -1,29 +1,46 @@
+import { z } from 'zod'
 import type { Embeddings } from '../../server/domain/inference/embeddings/embedding-service.ts'
 import { EmbeddingRequest } from '../../server/domain/inference/embeddings/embedding-request.ts'
-import { setMeteringHeaders } from '../headers.ts'
 import { journalOf } from '../idempotency.ts'
-import { setModelHeaders, toKeptAnswer } from '../models/model-headers.ts'
+import { modelHeaders, toKeptAnswer } from '../models/model-headers.ts'
 import { modelNameOf } from '../models/model-name-of.ts'
-import { JSON_BODY_BYTES_MAX, type Route } from '../route.ts'
+import { defineRoute, JSON_BODY_BYTES_MAX } from '../route.ts'
+import { PROVIDER_ERRORS } from '../route-errors.ts'
 
-export const createEmbeddingsRoute: Route = {
+/** A vector is a list of numbers, or their 32-bit floats in Base64. */
+const EmbeddingsBody: z.ZodType<Record<string, unknown>> = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      object: z.literal('embedding'),
+      index: z.number(),
+      embedding: z.union([z.string(), z.array(z.number())]),
+    }),
+  ),
+  model: z.string(),
+  usage: z.object({ prompt_tokens: z.number(), total_tokens: z.number() }),
+})
+
+export const createEmbeddingsRoute = defineRoute({
   method: 'post',
   path: '/embeddings',
   access: 'inference',
-  idempotent: true,
-  body: { kind: 'json', limitBytes: JSON_BODY_BYTES_MAX },
-  ratePlan: ({ services, body }, caller) => {
-    const model = services.catalogue.findNamed(modelNameOf(body), 'embedding')
-    return model === undefined ? undefined : services.ratePlans.planForEmbedding(caller, model)
+  limits: {
+    counted: 'by_service',
+    plan: ({ services, body }, caller) => {
+      const model = services.models.catalogue.findNamed(modelNameOf(body), 'embedding')
+      return model === undefined ? undefined : services.limits.ratePlans.planForEmbedding(caller, model)
+    },
   },
+  idempotent: true,
+  body: { kind: 'json', limitBytes: JSON_BODY_BYTES_MAX, schema: EmbeddingRequest },
   summary: 'Create embeddings of texts',
-  input: EmbeddingRequest,
+  output: { json: EmbeddingsBody },
+  errors: ['invalid_request', 'model_not_found', 'model_privacy', 'context_length_exceeded', ...PROVIDER_ERRORS],
   async handler(exchange) {
     const { context, services } = exchange
     const journal = journalOf<Embeddings>(exchange, (embeddings) => toKeptAnswer(exchange, embeddings))
-    const { body, metered, served } = await services.embeddings.embed({ ...context, journal }, exchange.body)
-    setMeteringHeaders(exchange, metered)
-    setModelHeaders(exchange, served)
-    exchange.json(200, body)
+    const { body, metered, served } = await services.inference.embeddings.embed({ ...context, journal }, exchange.body)
+    return { headers: modelHeaders(exchange, served), metered, json: body }
   },
-}
+})

@@ -1,16 +1,19 @@
 import { parseInput } from '../../server/domain/validation/parse-input.ts'
-import type { Route } from '../route.ts'
-import { ModelTypeQuery, visiblePrivacy } from './models-query.ts'
+import { defineRoute, SHOWN_LIMITS } from '../route.ts'
+import { ModelNames, ModelTypeQuery, visiblePrivacy } from './models-query.ts'
 
-export const listModelTraitsRoute: Route = {
+export const listModelTraitsRoute = defineRoute({
   method: 'get',
   path: '/models/traits',
   access: 'optional',
+  limits: SHOWN_LIMITS,
   summary: 'List the traits that can be used as model names, and their models',
-  input: ModelTypeQuery,
+  parameters: { query: ModelTypeQuery },
+  output: { json: ModelNames },
+  errors: ['invalid_request'],
   async handler(exchange) {
     const { type } = parseInput(ModelTypeQuery, exchange.query)
-    const data = exchange.services.catalogue.traits(type, visiblePrivacy(exchange.caller))
-    exchange.json(200, { object: 'list', type, data })
+    const data = exchange.services.models.catalogue.traits(type, visiblePrivacy(exchange.caller))
+    return { json: { object: 'list' as const, type, data } }
   },
-}
+})

@@ -1,5 +1,57 @@
-import type { ModelCapabilities, ModelDefinition } from '../../server/domain/catalogue/model-definition.ts'
+import { z } from 'zod'
+import { MODEL_TYPES, ModelCapabilities, type ModelDefinition } from '../../server/domain/catalogue/model-definition.ts'
 import { removalDate } from '../../server/domain/catalogue/model-deprecation.ts'
+
+const Price = z.object({ usd: z.number(), diem: z.number() })
+const TokenPrices = {
+  input: Price.optional(),
+  output: Price.optional(),
+  cache_input: Price.optional(),
+  cache_write: Price.optional(),
+}
+
+/** Prices of tokens are per million, all others per unit; an operator may publish further ones. */
+const ModelPrices = z.looseObject({
+  ...TokenPrices,
+  extended: z.object({ context_token_threshold: z.number(), ...TokenPrices }).optional(),
+  generation: Price.optional(),
+  resolutions: z.record(z.string(), Price).optional(),
+  quality: z.record(z.string(), z.record(z.string(), Price)).optional(),
+})
+
+/** One entry of `GET /models`, in the public API's shape. */
+export const ModelBody = z.object({
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.number(),
+  owned_by: z.string(),
+  type: z.enum(MODEL_TYPES),
+  context_length: z.number().optional(),
+  /** Speech and music models have their constraints beside the members named here. */
+  model_spec: z.looseObject({
+    name: z.string(),
+    description: z.string().optional(),
+    modelSource: z.string().optional(),
+    offline: z.boolean(),
+    betaModel: z.boolean().optional(),
+    privacy: z.enum(['private', 'anonymized']),
+    traits: z.array(z.string()),
+    availableContextTokens: z.number().optional(),
+    maxCompletionTokens: z.number().optional(),
+    capabilities: ModelCapabilities.optional(),
+    constraints: z.record(z.string(), z.unknown()).optional(),
+    pricing: ModelPrices.optional(),
+    deprecation: z
+      .object({
+        autoRemap: z.boolean(),
+        date: z.string(),
+        removesAt: z.string(),
+        startsAt: z.string().optional(),
+        replacementModelId: z.string().optional(),
+      })
+      .optional(),
+  }),
+})
 
 interface ModelBodyOptions {
   serviceName: string
@@ -7,8 +59,10 @@ interface ModelBodyOptions {
   loadedAt: Date
 }
 
-/** One entry of `GET /models`, in the public API's shape. */
-export function toModelBody(model: ModelDefinition, { serviceName, loadedAt }: ModelBodyOptions): object {
+export function toModelBody(
+  model: ModelDefinition,
+  { serviceName, loadedAt }: ModelBodyOptions,
+): z.output<typeof ModelBody> {
   const createdMs = model.createdAt === undefined ? loadedAt.getTime() : Date.parse(model.createdAt)
   return {
     id: model.id,
@@ -64,7 +118,7 @@ function capabilitiesBody(capabilities: ModelCapabilities): object {
     : rest
 }
 
-function deprecationBody(deprecation: NonNullable<ModelDefinition['deprecation']>): object {
+function deprecationBody(deprecation: NonNullable<ModelDefinition['deprecation']>) {
   return {
     autoRemap: deprecation.autoRemap,
     date: deprecation.date,
@@ -75,12 +129,12 @@ function deprecationBody(deprecation: NonNullable<ModelDefinition['deprecation']
 }
 
 /** 1 DIEM is 1 USD, so a price in USD is its price in DIEM. */
-function withDiemPrices(pricing: object): object {
-  const entries = Object.entries(pricing).map(([name, price]: [string, unknown]) => {
+function withDiemPrices(pricing: object): z.output<typeof ModelPrices> {
+  const entries = Object.entries(pricing).map(([name, price]: [string, unknown]): [string, unknown] => {
     if (typeof price !== 'object' || price === null || Array.isArray(price)) return [name, price]
     return [name, 'usd' in price ? { diem: price.usd, ...price } : withDiemPrices(price)]
   })
-  return Object.fromEntries(entries) as object
+  return Object.fromEntries(entries)
 }
 
 function present(name: string, value: unknown): object {

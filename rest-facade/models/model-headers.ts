@@ -1,12 +1,13 @@
 import type { ServedBy } from '../../server/domain/inference/providers/served-by.ts'
-import { type Exchange, JSON_TYPE } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import { JSON_TYPE } from '../reply.ts'
 
 /** Which model answered, from which provider, after how many failures, and whether it is on its way out. */
-function modelHeaders(
+export function modelHeaders(
   { services }: Exchange,
   { model, providerId, retries, deprecation }: ServedBy,
 ): Record<string, string> {
-  const prefix = `x-${services.serviceName}-model`
+  const prefix = `x-${services.identity.serviceName}-model`
   return {
     [`${prefix}-id`]: headerText(model.id),
     [`${prefix}-name`]: headerText(model.name ?? model.id),
@@ -25,10 +26,6 @@ function modelHeaders(
 export function toKeptAnswer(exchange: Exchange, { body, served }: { body: unknown; served: ServedBy }) {
   const headers = { 'Content-Type': JSON_TYPE, ...modelHeaders(exchange, served) }
   return { status: 200, headers, body: Buffer.from(JSON.stringify(body)) }
-}
-
-export function setModelHeaders(exchange: Exchange, served: ServedBy): void {
-  exchange.setHeaders(modelHeaders(exchange, served))
 }
 
 /** Headers hold printable ASCII; an operator may name a model in any script. */

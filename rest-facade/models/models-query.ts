@@ -8,6 +8,13 @@ export const ListModelsQuery = z.object({ type: z.enum([...MODEL_TYPES, 'all', '
 /** Query of the traits and of the compatibility mapping. */
 export const ModelTypeQuery = z.object({ type: z.enum(MODEL_TYPES).default('text') })
 
+/** Names that stand for models, each with the id of its model. */
+export const ModelNames = z.object({
+  object: z.literal('list'),
+  type: z.enum(MODEL_TYPES),
+  data: z.record(z.string(), z.string()),
+})
+
 /** A restricted key sees only what it may use; everybody else sees all. */
 export function visiblePrivacy(caller: Caller | null): ModelPrivacy {
   return caller?.modelPrivacy ?? 'ALL'

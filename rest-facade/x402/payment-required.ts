@@ -35,9 +35,9 @@ export async function answerPaymentRequired(
   const { services, caller, target } = exchange
   const shortWallet = error.code === 'insufficient_balance' && caller?.kind === 'wallet' ? caller : undefined
   const isShort = shortWallet !== undefined
-  if (!services.paymentOptions.available || !(isShort || error.code === 'sign_in_required')) return undefined
-  const challenge = services.signInChallenges.create(target.path)
-  const accepts = await services.paymentOptions.forRequests()
+  if (!services.payments.options.available || !(isShort || error.code === 'sign_in_required')) return undefined
+  const challenge = services.wallets.challenges.create(target.path)
+  const accepts = await services.payments.options.forRequests()
   const required: PaymentRequired = {
     x402Version: 2,
     error: isShort ? 'Payment required' : error.message,
@@ -52,7 +52,7 @@ export async function answerPaymentRequired(
   return shortOfMoney(exchange, error, { wallet: shortWallet, accepts, challenge })
 }
 
-function authOptions({ publicUrl, docsUrl }: Services) {
+function authOptions({ identity: { publicUrl, docsUrl } }: Services) {
   const docs = docsUrl === null ? {} : { docs: docsUrl }
   return {
     apiKey: {
@@ -82,14 +82,14 @@ function shortOfMoney(
   const minimumTopUpUsd = atomicToUsdNumber(TOP_UP_MIN_ATOMIC)
   const first =
     accepts.find(({ network }) => FAMILY_OF_CHAIN[wallet.walletChain] === network.split(':')[0]) ?? accepts[0]
-  const topUpUrl = `${services.publicUrl}/api/v1/x402/top-up`
+  const topUpUrl = `${services.identity.publicUrl}/api/v1/x402/top-up`
   return {
     error: 'Payment required',
     code: 'PAYMENT_REQUIRED',
     reason: 'insufficient_balance',
     message: error.message,
     currentBalanceUsd: Number(error.facts?.['balanceUsd'] ?? 0),
-    minimumBalanceUsd: toUsdNumber(services.walletStatements.minimumNanoUsd),
+    minimumBalanceUsd: toUsdNumber(services.wallets.statements.minimumNanoUsd),
     description: 'Prepaid credit of this wallet, topped up with USDC',
     suggestedTopUpUsd: atomicToUsdNumber(TOP_UP_SUGGESTED_ATOMIC),
     minimumTopUpUsd,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
 import type { WalletCaller } from '../../server/domain/caller.ts'
 import { DomainError } from '../../server/domain/errors.ts'
 import type { CreditedPayment, PendingPayment } from '../../server/domain/payments/payment-service.ts'
@@ -38,9 +39,9 @@ export async function takePayment(
       'This route does not accept payments, and nothing was settled; send the payment to POST /api/v1/x402/top-up',
     )
   }
-  const result = await services.payments.payForRequest(header, services.clientAddresses.of(request))
+  const result = await services.payments.payments.payForRequest(header, services.clientAddresses.of(request))
   if (result.kind === 'pending') return { kind: 'pending', pending: result }
-  return { kind: 'credited', caller: await services.walletAccounts.callerOf(result.wallet), credited: result }
+  return { kind: 'credited', caller: await services.wallets.accounts.callerOf(result.wallet), credited: result }
 }
 
 /** x402's confirmation, under its name of version 2 and of version 1. */
@@ -51,14 +52,21 @@ export function setPaymentResponse(exchange: Exchange, { network, wallet, transa
   exchange.setHeader('X-PAYMENT-RESPONSE', value)
 }
 
+/** Body of 202. */
+export const PaymentPending = z.object({
+  success: z.literal(false),
+  status: z.literal('pending'),
+  transaction: z.string().optional(),
+  retryAfterSeconds: z.number(),
+})
+
 /** 202: how the payment ends is unknown yet. To be asked again with the same payment, never with another one. */
-export function answerPending(exchange: Exchange, { transactionId, retryAfterSeconds }: PendingPayment): void {
-  exchange.setHeader('Retry-After', retryAfterSeconds)
-  exchange.setHeader('Cache-Control', 'no-store')
-  exchange.json(202, {
+export function pendingReply({ transactionId, retryAfterSeconds }: PendingPayment) {
+  const json: z.output<typeof PaymentPending> = {
     success: false,
     status: 'pending',
     ...(transactionId === null ? {} : { transaction: transactionId }),
     retryAfterSeconds,
-  })
+  }
+  return { status: 202, headers: { 'Retry-After': String(retryAfterSeconds), 'Cache-Control': 'no-store' }, json }
 }

@@ -71,7 +71,7 @@ builder.node(AccountType, {
       type: [BalanceType],
       description: 'One for each currency that the account has used.',
       complexity: { field: 1, multiplier: 2 },
-      resolve: ({ id }, _args, { services }) => services.ledger.balances(id),
+      resolve: ({ id }, _args, { services }) => services.money.ledger.balances(id),
     }),
     diemAllowance: t.field({
       type: 'Usd',
@@ -100,7 +100,7 @@ async function readAccount(id: string, { caller, services }: GraphQLContext): Pr
 }
 
 const loadAccount = oncePerOperation(readAccount)
-const loadDiemEpoch = oncePerOperation((id, { services }) => services.ledger.diemEpoch(id))
+const loadDiemEpoch = oncePerOperation((id, { services }) => services.money.ledger.diemEpoch(id))
 
 builder.queryField('viewer', (t) =>
   t.field({

@@ -23,7 +23,7 @@ builder.subscriptionField('balanceChanged', (t) =>
       "The caller's balances: the current ones at once, then again within 250 ms of every change. Rapid changes are combined into one event with the newest value.",
     authScopes: { caller: true },
     subscribe: (_root, _args, context) =>
-      context.services.ledger.balanceChanges(requireCaller(context).accountId, context.lifetime.signal),
+      context.services.money.ledger.balanceChanges(requireCaller(context).accountId, context.lifetime.signal),
     resolve: (balances) => balances,
   }),
 )

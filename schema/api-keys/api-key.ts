@@ -152,7 +152,8 @@ builder.objectFields(AccountType, (t) => ({
     authScopes: { owner: true },
     args: pageArgs,
     complexity: pageComplexity,
-    resolve: async ({ id }, page, { services }) => toConnection(await services.apiKeys.listPage(id, page), page.after),
+    resolve: async ({ id }, page, { services }) =>
+      toConnection(await services.access.apiKeys.listPage(id, page), page.after),
   }),
   currentApiKey: t.field({
     type: ApiKeyObject,
@@ -160,19 +161,19 @@ builder.objectFields(AccountType, (t) => ({
     description: 'The API key of this request, with its limits and spending.',
     resolve: async ({ id }, _args, context) => {
       const { keyId } = requireCaller(context)
-      return keyId === null ? null : ((await context.services.apiKeys.find(id, keyId)) ?? null)
+      return keyId === null ? null : ((await context.services.access.apiKeys.find(id, keyId)) ?? null)
     },
   }),
 }))
 
 /** A key that is unknown, foreign or no longer active is null. */
 async function findApiKey(id: string, context: GraphQLContext): Promise<ApiKey | null> {
-  return (await context.services.apiKeys.find(requireCaller(context).accountId, id)) ?? null
+  return (await context.services.access.apiKeys.find(requireCaller(context).accountId, id)) ?? null
 }
 
 /** One statement for all keys of a page. */
 async function loadUsage(keys: ApiKey[], context: GraphQLContext): Promise<ApiKeyUsageOfLimits[]> {
-  const found = await context.services.apiKeys.usageOf(requireCaller(context).accountId, keys)
+  const found = await context.services.access.apiKeys.usageOf(requireCaller(context).accountId, keys)
   return keys.map((key) => {
     const usage = found.get(key.id) ?? NO_USAGE
     return { ...usage, remaining: remainingOf(key.limits, usage) }

@@ -47,7 +47,7 @@ builder.mutationField('createApiKey', (t) =>
     },
     resolve: (_root, { input }, context) =>
       withExpectedFailures(() =>
-        context.services.apiKeys.create(toRequestContext(context), parseInput(CreateApiKeyArguments, input)),
+        context.services.access.apiKeys.create(toRequestContext(context), parseInput(CreateApiKeyArguments, input)),
       ),
   }),
 )

@@ -35,7 +35,7 @@ builder.mutationField('revokeApiKey', (t) =>
     resolve: (_root, { input }, context) =>
       withExpectedFailures(async () => {
         const apiKeyId = input.id.id
-        await context.services.apiKeys.revoke(requireCaller(context).accountId, apiKeyId)
+        await context.services.access.apiKeys.revoke(requireCaller(context).accountId, apiKeyId)
         return { apiKeyId }
       }),
   }),

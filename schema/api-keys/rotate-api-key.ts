@@ -31,7 +31,7 @@ builder.mutationField('rotateApiKey', (t) =>
     resolve: (_root, { input }, context) =>
       withExpectedFailures(() => {
         const rotation = parseInput(RotateApiKeyInput, { ...input, id: input.id.id })
-        return context.services.apiKeys.rotate(toRequestContext(context), rotation)
+        return context.services.access.apiKeys.rotate(toRequestContext(context), rotation)
       }),
   }),
 )

@@ -41,7 +41,7 @@ builder.mutationField('updateApiKey', (t) =>
     resolve: (_root, { input }, context) =>
       withExpectedFailures(async () => {
         const changes = parseInput(UpdateApiKeyArguments, { ...input, id: input.id.id })
-        return { apiKey: await context.services.apiKeys.update(requireCaller(context).accountId, changes) }
+        return { apiKey: await context.services.access.apiKeys.update(requireCaller(context).accountId, changes) }
       }),
   }),
 )

@@ -67,6 +67,6 @@ builder.objectField(AccountType, 'ledger', (t) =>
     args: pageArgs,
     complexity: pageComplexity,
     resolve: async ({ id }, page, { services }) =>
-      toConnection(await services.ledger.listTransfers(id, page), page.after),
+      toConnection(await services.money.ledger.listTransfers(id, page), page.after),
   }),
 )

@@ -15,7 +15,7 @@ export function listModels(
 ): Page<ModelDefinition> {
   const privacy = caller?.modelPrivacy ?? 'ALL'
   const filter = type ?? 'all'
-  const models = services.catalogue.list({ type: filter, privacy })
+  const models = services.models.catalogue.list({ type: filter, privacy })
   // Everybody sees the same catalogue, so its cursors belong to no account.
   const scope = { list: `models:${filter}:${privacy}`, accountId: 'public' }
   const begin = after == null ? 0 : indexBehind(models, decodeCursor(scope, z.tuple([z.string()]), after)[0])

@@ -61,7 +61,10 @@ builder.queryField('quote', (t) =>
 )
 
 async function quote(input: typeof QuoteInput.$inferInput, context: GraphQLContext): Promise<Quote> {
-  const { quotes, rpc } = context.services
+  const {
+    inference: { quotes },
+    rpc: { proxy: rpc },
+  } = context.services
   const modelPrivacy = context.caller?.modelPrivacy ?? 'ALL'
   if (input.chat != null) {
     // Counting takes time that only the owner of a rate window may have.

@@ -22,7 +22,7 @@ builder.subscriptionField('rateLimitExceeded', (t) =>
       "New rejected requests of the caller's account, within 250 ms. Equal ones in quick succession are combined into one event. `viewer.rateLimitLog` has the missed ones.",
     authScopes: { owner: true },
     subscribe: (_root, _args, context) =>
-      context.services.refusals.watch(requireCaller(context).accountId, context.lifetime.signal),
+      context.services.limits.refusals.watch(requireCaller(context).accountId, context.lifetime.signal),
     resolve: (event) => event,
   }),
 )

@@ -38,6 +38,7 @@ builder.objectField(AccountType, 'rateLimitLog', (t) =>
     authScopes: { owner: true },
     args: pageArgs,
     complexity: pageComplexity,
-    resolve: async ({ id }, page, { services }) => toConnection(await services.refusals.listPage(id, page), page.after),
+    resolve: async ({ id }, page, { services }) =>
+      toConnection(await services.limits.refusals.listPage(id, page), page.after),
   }),
 )

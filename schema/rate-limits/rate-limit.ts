@@ -65,6 +65,6 @@ builder.objectField(AccountType, 'rateLimits', (t) =>
     args: pageArgs,
     complexity: pageComplexity,
     resolve: async (_account, page, context) =>
-      toConnection(await context.services.currentLimits.live(requireCaller(context), page), page.after),
+      toConnection(await context.services.limits.currentLimits.live(requireCaller(context), page), page.after),
   }),
 )

@@ -35,7 +35,7 @@ builder.objectFields(AccountType, (t) => ({
     },
     complexity: pageComplexity,
     resolve: async ({ id }, { filter, ...page }, { services }) =>
-      toConnection(await services.requests.list(id, page, parseInput(RequestFilter, filter ?? {})), page.after),
+      toConnection(await services.usage.requests.list(id, page, parseInput(RequestFilter, filter ?? {})), page.after),
   }),
   request: t.field({
     type: RequestType,
@@ -45,6 +45,6 @@ builder.objectFields(AccountType, (t) => ({
     args: {
       requestId: t.arg.string({ required: true, description: 'The value of the response header `CF-RAY`.' }),
     },
-    resolve: async ({ id }, { requestId }, { services }) => (await services.requests.get(id, requestId)) ?? null,
+    resolve: async ({ id }, { requestId }, { services }) => (await services.usage.requests.get(id, requestId)) ?? null,
   }),
 }))

@@ -24,7 +24,7 @@ builder.objectFields(RequestType, (t) => ({
     nullable: true,
     description: 'The ledger transfer of the charge; null if the request cost nothing.',
     load: async (requestIds: string[], context: GraphQLContext) => {
-      const charges = await context.services.ledger.chargesOf(requireCaller(context).accountId, requestIds)
+      const charges = await context.services.money.ledger.chargesOf(requireCaller(context).accountId, requestIds)
       return requestIds.map((requestId) => charges.get(requestId) ?? null)
     },
     resolve: ({ requestId }) => requestId,
@@ -34,7 +34,7 @@ builder.objectFields(RequestType, (t) => ({
     nullable: true,
     description: 'Its `Idempotency-Key`, kept for 24 hours; null if it had none.',
     load: async (requestIds: string[], context: GraphQLContext) => {
-      const keys = await context.services.requests.keysOf(requireCaller(context).accountId, requestIds)
+      const keys = await context.services.usage.requests.keysOf(requireCaller(context).accountId, requestIds)
       return requestIds.map((requestId) => keys.get(requestId) ?? null)
     },
     resolve: ({ requestId }) => requestId,

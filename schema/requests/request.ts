@@ -134,6 +134,6 @@ export async function findRequests(
   context: GraphQLContext,
 ): Promise<(RequestRecord | null)[]> {
   const { accountId } = requireCaller(context)
-  const found = await context.services.requests.find(accountId, requestIds)
+  const found = await context.services.usage.requests.find(accountId, requestIds)
   return requestIds.map((requestId) => found.get(requestId) ?? null)
 }

@@ -42,7 +42,7 @@ builder.subscriptionField('usageRecorded', (t) =>
       }),
     },
     subscribe: (_root, { after }, context) =>
-      context.services.requests.settled(requireCaller(context).accountId, after, context.lifetime.signal),
+      context.services.usage.requests.settled(requireCaller(context).accountId, after, context.lifetime.signal),
     resolve: (settled) => settled,
   }),
 )

@@ -34,7 +34,7 @@ export const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implem
       description: 'Its available methods, by name, with their prices.',
       // A static table: long, but cheap to read.
       complexity: METHODS_COMPLEXITY,
-      resolve: (network, _args, { services }) => services.rpc.pricedMethods(network),
+      resolve: (network, _args, { services }) => services.rpc.proxy.pricedMethods(network),
     }),
   }),
 })
@@ -44,6 +44,6 @@ builder.queryField('rpcNetworks', (t) =>
     type: [RpcNetworkType],
     description: 'The available networks, by name. No credential is required.',
     complexity: { field: 1, multiplier: 30 },
-    resolve: (_root, _args, { services }) => services.rpc.networks(),
+    resolve: (_root, _args, { services }) => services.rpc.proxy.networks(),
   }),
 )

@@ -33,7 +33,7 @@ export const accountsRouter = router({
   /** Transfers of both currencies, newest first. */
   ledger: operatorProcedure.input(described(AccountPageInput)).query(async ({ ctx, input: { accountId, ...page } }) => {
     const account = await ctx.services.accounts.get(accountId)
-    const { items, endCursor, hasNextPage } = await ctx.services.ledger.listTransfers(account.id, page)
+    const { items, endCursor, hasNextPage } = await ctx.services.money.ledger.listTransfers(account.id, page)
     return { transfers: items.map(toTransferRecord), endCursor, hasNextPage }
   }),
 
@@ -42,7 +42,7 @@ export const accountsRouter = router({
     .input(described(AccountPageInput))
     .query(async ({ ctx, input: { accountId, ...page } }) => {
       const account = await ctx.services.accounts.get(accountId)
-      const { items, endCursor, hasNextPage } = await ctx.services.requests.list(account.id, page)
+      const { items, endCursor, hasNextPage } = await ctx.services.usage.requests.list(account.id, page)
       return { requests: items.map(toRequestRecord), endCursor, hasNextPage }
     }),
 

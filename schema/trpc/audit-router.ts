@@ -6,7 +6,7 @@ import { described } from '../../server/domain/validation/described.ts'
 export const auditRouter = router({
   /** What operators did, newest first. */
   list: operatorProcedure.input(described(ListActionsInput.prefault({}))).query(async ({ ctx, input }) => {
-    const { items, endCursor, hasNextPage } = await ctx.services.audit.list(input)
+    const { items, endCursor, hasNextPage } = await ctx.services.operations.audit.list(input)
     return { actions: items.map(toActionRecord), endCursor, hasNextPage }
   }),
 })

@@ -18,15 +18,15 @@ import { type OperatorContext, operatorProcedure, router } from './trpc.ts'
 
 /** The catalogue while the service runs: each change has a reason, may begin later, and stays in the history. */
 export const catalogueRouter = router({
-  list: operatorProcedure.query(({ ctx }) => ctx.services.catalogueChanges.list().map(toModelRecord)),
+  list: operatorProcedure.query(({ ctx }) => ctx.services.models.changes.list().map(toModelRecord)),
 
   get: operatorProcedure
     .input(described(ModelIdInput))
-    .query(({ ctx, input }) => toModelRecord(ctx.services.catalogueChanges.get(input.modelId))),
+    .query(({ ctx, input }) => toModelRecord(ctx.services.models.changes.get(input.modelId))),
 
   setPrice: operatorProcedure.input(described(SetPriceInput)).mutation(async ({ ctx, input }) =>
     toChangeRecord(
-      await ctx.services.catalogueChanges.changePrices({
+      await ctx.services.models.changes.changePrices({
         ...input,
         effectiveAt: input.effectiveAt,
         actor: ctx.operator,
@@ -49,11 +49,11 @@ export const catalogueRouter = router({
   withdraw: operatorProcedure
     .input(described(WithdrawChangeInput))
     .mutation(async ({ ctx, input }) =>
-      toChangeRecord(await ctx.services.catalogueChanges.withdraw(input, ctx.operator)),
+      toChangeRecord(await ctx.services.models.changes.withdraw(input, ctx.operator)),
     ),
 
   history: operatorProcedure.input(described(ListChangesInput.prefault({}))).query(async ({ ctx, input }) => {
-    const { items, endCursor, hasNextPage } = await ctx.services.catalogueChanges.history(input)
+    const { items, endCursor, hasNextPage } = await ctx.services.models.changes.history(input)
     return { changes: items.map(toChangeRecord), endCursor, hasNextPage }
   }),
 })
@@ -66,9 +66,7 @@ async function makeChange(
   patch: ModelPatch,
 ) {
   const { modelId, effectiveAt, reason } = change
-  return toChangeRecord(
-    await services.catalogueChanges.change({ modelId, effectiveAt, reason, patch, actor: operator }),
-  )
+  return toChangeRecord(await services.models.changes.change({ modelId, effectiveAt, reason, patch, actor: operator }))
 }
 
 /** A model as it is in force; `sources` says for each setting whether the configuration file or a change decided it. */

@@ -10,7 +10,7 @@ import { described } from '../../server/domain/validation/described.ts'
 export const keysRouter = router({
   create: operatorProcedure.input(described(CreateAccountKeyInput)).mutation(async ({ ctx, input }) => {
     const { accountId, limits, ...settings } = input
-    const { key, secret } = await ctx.services.apiKeys.createForAccount(accountId, {
+    const { key, secret } = await ctx.services.access.apiKeys.createForAccount(accountId, {
       ...settings,
       limits: { usdNano: limits.usd, diemNano: limits.diem },
     })
@@ -19,12 +19,12 @@ export const keysRouter = router({
 
   list: operatorProcedure.input(described(AccountIdInput)).query(async ({ ctx, input }) => {
     const account = await ctx.services.accounts.get(input.accountId)
-    const keys = await ctx.services.apiKeys.list(account.id)
+    const keys = await ctx.services.access.apiKeys.list(account.id)
     return keys.map(toListedKeyRecord)
   }),
 
   revoke: operatorProcedure.input(described(RevokeAccountKeyInput)).mutation(async ({ ctx, input }) => {
-    await ctx.services.apiKeys.revoke(input.accountId, input.keyId)
+    await ctx.services.access.apiKeys.revoke(input.accountId, input.keyId)
     return { keyId: input.keyId }
   }),
 })

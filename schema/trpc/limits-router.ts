@@ -12,21 +12,21 @@ export const limitsRouter = router({
   /** The numbers in force for an account, and those that an operator set for it and for its keys. */
   get: operatorProcedure
     .input(described(AccountLimitsInput))
-    .query(({ ctx, input }) => ctx.services.limitOverrides.get(input.accountId)),
+    .query(({ ctx, input }) => ctx.services.limits.overrides.get(input.accountId)),
 
   /** Replaces what was set for an account or, with `keyId`, for one of its keys. */
   set: operatorProcedure
     .input(described(SetLimitsInput))
-    .mutation(({ ctx, input }) => ctx.services.limitOverrides.set(input)),
+    .mutation(({ ctx, input }) => ctx.services.limits.overrides.set(input)),
 
   clear: operatorProcedure
     .input(described(ClearLimitsInput))
-    .mutation(({ ctx, input }) => ctx.services.limitOverrides.clear(input)),
+    .mutation(({ ctx, input }) => ctx.services.limits.overrides.clear(input)),
 
   /** Refused requests of one account or of all, newest first. */
   refusals: operatorProcedure.input(described(ListRefusalsInput.prefault({}))).query(async ({ ctx, input }) => {
     const { accountId, ...page } = input
-    const { items, endCursor, hasNextPage } = await ctx.services.refusals.listPage(accountId ?? null, page)
+    const { items, endCursor, hasNextPage } = await ctx.services.limits.refusals.listPage(accountId ?? null, page)
     return { refusals: items.map(toRefusalRecord), endCursor, hasNextPage }
   }),
 })

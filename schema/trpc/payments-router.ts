@@ -8,7 +8,7 @@ import { described } from '../../server/domain/validation/described.ts'
 export const paymentsRouter = router({
   /** What keeps each chain's payments from working, and how many payments are in each state. */
   status: operatorProcedure.query(async ({ ctx }) => {
-    const { networks, counts, unresolved, oldestUnresolvedAt } = await ctx.services.paymentOperations.status()
+    const { networks, counts, unresolved, oldestUnresolvedAt } = await ctx.services.payments.operations.status()
     return {
       networks,
       counts: counts.map(({ network, state, payments, amountAtomic, oldestAt }) => ({
@@ -26,11 +26,11 @@ export const paymentsRouter = router({
   /** Looks now at every payment that may still be paid, and finishes what can be finished. */
   reconcile: operatorProcedure
     .input(described(ReconcilePaymentsInput))
-    .mutation(({ ctx }) => ctx.services.paymentOperations.reconcile()),
+    .mutation(({ ctx }) => ctx.services.payments.operations.reconcile()),
 
   /** Takes back the credit of a payment whose transfer disappeared from the chain; a repeat changes nothing. */
   correct: operatorProcedure.input(described(CorrectPaymentInput)).mutation(async ({ ctx, input }) => {
-    const correction = await ctx.services.paymentOperations.correct(input)
+    const correction = await ctx.services.payments.operations.correct(input)
     return {
       paymentId: correction.payment.id,
       accountId: correction.payment.accountId,
@@ -41,7 +41,7 @@ export const paymentsRouter = router({
   }),
 
   list: operatorProcedure.input(described(ListPaymentsInput.prefault({}))).query(async ({ ctx, input }) => {
-    const { items, endCursor, hasNextPage } = await ctx.services.paymentOperations.list(input)
+    const { items, endCursor, hasNextPage } = await ctx.services.payments.operations.list(input)
     return { payments: items.map(toPaymentRecord), endCursor, hasNextPage }
   }),
 })

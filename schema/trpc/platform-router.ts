@@ -21,16 +21,16 @@ const VerifyPartInput = z
 
 export const platformRouter = router({
   /** Checks the invariants of the money path over the whole database. */
-  verify: operatorProcedure.query(({ ctx }) => ctx.services.ledger.verify()),
+  verify: operatorProcedure.query(({ ctx }) => ctx.services.money.ledger.verify()),
 
   /** The same part by part, each a few seconds long: a call continues at the cursor that the call before returned. */
   verifyPart: operatorProcedure
     .input(described(VerifyPartInput))
-    .query(({ ctx, input }) => ctx.services.ledger.verifyPart(input.cursor)),
+    .query(({ ctx, input }) => ctx.services.money.ledger.verifyPart(input.cursor)),
 
   /** How the answering process and what it stands on do, at a glance. */
   health: operatorProcedure.query(async ({ ctx }) => {
-    const { processes, providers, nodes, ...rest } = await ctx.services.platform.health()
+    const { processes, providers, nodes, ...rest } = await ctx.services.operations.platform.health()
     return {
       ...rest,
       processes: processes.map((process) => ({ ...process, startedAt: process.startedAt.toISOString() })),
@@ -42,7 +42,7 @@ export const platformRouter = router({
   /** Checks the database, the shared store and what was left behind, and asks every node which chain it serves. */
   doctor: operatorProcedure
     .input(described(DoctorInput))
-    .query(({ ctx, input }) => ctx.services.platform.diagnose(input)),
+    .query(({ ctx, input }) => ctx.services.operations.platform.diagnose(input)),
 })
 
 function withInstants<Health extends UpstreamSummary>(health: Health) {

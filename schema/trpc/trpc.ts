@@ -62,7 +62,7 @@ export const operatorProcedure = t.procedure
     const inner = { ctx: { operator } }
     if (type !== 'mutation') return next(inner)
     const input = await getRawInput()
-    const finish = await services.audit.begin({ actor: operator, action: path, input, requestId })
+    const finish = await services.operations.audit.begin({ actor: operator, action: path, input, requestId })
     const result = await next(inner)
     await finish(result.ok ? { outcome: 'done', answer: result.data } : endingOf(result.error, input))
     return result

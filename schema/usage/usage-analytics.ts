@@ -170,6 +170,6 @@ builder.objectField(AccountType, 'usageAnalytics', (t) =>
     },
     complexity: REPORT_COMPLEXITY,
     resolve: ({ id }, { input }, { services }) =>
-      services.usageAnalytics.report(id, parseInput(UsageAnalyticsQuery, input)),
+      services.usage.analytics.report(id, parseInput(UsageAnalyticsQuery, input)),
   }),
 )

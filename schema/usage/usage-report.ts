@@ -120,6 +120,6 @@ builder.objectField(AccountType, 'usage', (t) =>
       }),
     },
     complexity: REPORT_COMPLEXITY,
-    resolve: ({ id }, { input }, { services }) => services.usage.cube(id, parseInput(UsageQuery, input)),
+    resolve: ({ id }, { input }, { services }) => services.usage.cubes.cube(id, parseInput(UsageQuery, input)),
   }),
 )

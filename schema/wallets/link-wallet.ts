@@ -64,7 +64,8 @@ builder.queryField('walletLinkChallenge', (t) =>
     type: SignInChallengeType,
     description: 'A message for a wallet to sign, for `linkWallet`. This query stores nothing.',
     authScopes: { admin: true },
-    resolve: (_root, _args, context) => context.services.signInChallenges.createLink(requireCaller(context).accountId),
+    resolve: (_root, _args, context) =>
+      context.services.wallets.challenges.createLink(requireCaller(context).accountId),
   }),
 )
 
@@ -77,7 +78,7 @@ builder.mutationField('linkWallet', (t) =>
     args: { input: t.arg({ type: LinkWalletInput, required: true, description: 'The signed message.' }) },
     resolve: (_root, { input }, context) => {
       const { services, transport } = context
-      return services.walletLinks.link(requireCaller(context).accountId, input.payload, transport.remoteAddress)
+      return services.wallets.links.link(requireCaller(context).accountId, input.payload, transport.remoteAddress)
     },
   }),
 )
@@ -90,6 +91,6 @@ builder.mutationField('unlinkWallet', (t) =>
     authScopes: { admin: true },
     args: { input: t.arg({ type: UnlinkWalletInput, required: true, description: 'The wallet.' }) },
     resolve: (_root, { input }, context) =>
-      context.services.walletLinks.unlink(requireCaller(context).accountId, input.address),
+      context.services.wallets.links.unlink(requireCaller(context).accountId, input.address),
   }),
 )

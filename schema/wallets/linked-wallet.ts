@@ -19,6 +19,6 @@ builder.objectField(AccountType, 'wallets', (t) =>
     nullable: true,
     authScopes: { owner: true },
     complexity: { field: 1, multiplier: LINKED_WALLETS_MAX },
-    resolve: ({ id }, _args, { services }) => services.walletLinks.list(id),
+    resolve: ({ id }, _args, { services }) => services.wallets.links.list(id),
   }),
 )

@@ -25,6 +25,6 @@ builder.mutationField('revokeWalletSession', (t) =>
     description:
       'Signs a wallet out: the session becomes invalid, and within a second its sockets and event streams are closed. Other sessions of the wallet remain. Fails with UNAUTHENTICATED if the token is invalid or has expired.',
     args: { input: t.arg({ type: RevokeWalletSessionInput, required: true, description: 'The session.' }) },
-    resolve: (_root, { input }, { services }) => services.walletSessions.revoke(input.sessionToken),
+    resolve: (_root, { input }, { services }) => services.wallets.sessions.revoke(input.sessionToken),
   }),
 )

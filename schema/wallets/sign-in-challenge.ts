@@ -45,6 +45,6 @@ builder.queryField('signInChallenge', (t) =>
   t.field({
     type: SignInChallengeType,
     description: 'A message for a wallet to sign, for `signInWithWallet`. This query stores nothing.',
-    resolve: (_root, _args, { services }) => services.signInChallenges.create('/graphql'),
+    resolve: (_root, _args, { services }) => services.wallets.challenges.create('/graphql'),
   }),
 )

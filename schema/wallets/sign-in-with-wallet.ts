@@ -41,8 +41,8 @@ builder.mutationField('signInWithWallet', (t) =>
       'Signs a wallet in with a signed message, which is accepted only once and within 5 minutes. Fails with UNAUTHENTICATED and the reason in `extensions.reason`.',
     args: { input: t.arg({ type: SignInWithWalletInput, required: true, description: 'The signed message.' }) },
     resolve: async (_root, { input }, { services, transport }) => {
-      const caller = await services.signIn.signIn(input.payload, transport.remoteAddress)
-      const session = await services.walletSessions.issue(caller)
+      const caller = await services.wallets.signIn.signIn(input.payload, transport.remoteAddress)
+      const session = await services.wallets.sessions.issue(caller)
       const wallet = { chain: caller.walletChain, address: caller.walletAddress }
       return { ...session, wallet, accountId: caller.accountId }
     },

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
-import { mountRestFacade } from '../../rest-facade/mount.ts'
+import { createRestListener } from '../../rest-facade/rest-listener.ts'
 import { ROUTES } from '../../rest-facade/router.ts'
 import { createGraphqlServer } from '../../schema/http/server.ts'
 import { createTrpcMiddleware } from '../../schema/trpc/router.ts'
@@ -38,7 +38,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   const parts = createParts(config, infrastructure)
   const services = toServices(config, infrastructure, parts)
   const stopMaintenance = await startServices(parts, infrastructure)
-  warnOfFreeModels(config, { catalogue: services.catalogueChanges, log: services.log })
+  warnOfFreeModels(config, { catalogue: services.models.changes, log: services.log })
   const headers = securityHeaders(config.service.publicUrl)
   const headerLines = toHeaderLines(headers)
   let draining = false
@@ -47,17 +47,17 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     services,
     log: services.log,
     isProduction: config.production,
-    allowedOrigins: services.allowedOrigins,
+    allowedOrigins: services.identity.allowedOrigins,
     headerLines,
   })
-  const access = new OperatorAccess({ operators: config.operators, abuseGuard: services.abuseGuard })
+  const access = new OperatorAccess({ operators: config.operators, abuseGuard: services.limits.abuseGuard })
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   secureExpress(app, headers)
   // Its default, a look at NODE_ENV, would put stack traces into answers.
   app.set('env', 'production')
-  const serveDirectly = mountRestFacade(app, ROUTES, services)
+  const serveRest = createRestListener(ROUTES, services)
   mountMetrics(app, infrastructure.metrics, { access, addresses: services.clientAddresses })
   mountHealth(app, readinessChecks(infrastructure, parts.money.metering), () => draining)
   app.use('/graphql', (request, response) => {
@@ -69,7 +69,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   mountNotFound(app, services)
 
   const server = createHttpServer((request, response) => {
-    if (!serveDirectly(request, response)) app(request, response)
+    if (!serveRest(request, response)) app(request, response)
   }, headers)
   limitConnections(server, config.http, { addresses: services.clientAddresses, log: services.log })
   server.on('upgrade', (request, socket, head) => {
@@ -78,7 +78,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   })
   const url = await listen(server, config.http)
   // Only now, since nodes that are slow or away must not hold up the start.
-  services.rpcNodes.start()
+  services.rpc.nodes.start()
   let closed: Promise<void> | undefined
   const close = async (deadlineMs?: number): Promise<void> => {
     draining = true

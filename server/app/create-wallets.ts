@@ -53,9 +53,9 @@ export function createWallets(config: Config, parts: WalletParts) {
     repository: new WalletSessionRepository(db),
   })
   const services = {
-    walletAccounts: accounts,
+    accounts,
     signIn,
-    walletLinks: new WalletLinks({ ...parts, repository: new WalletLinkRepository(db), signIn, accounts }),
+    links: new WalletLinks({ ...parts, repository: new WalletLinkRepository(db), signIn, accounts }),
     web3Keys: new Web3KeyService({
       ...parts,
       ...createWeb3KeyGuards(config, parts),
@@ -65,15 +65,15 @@ export function createWallets(config: Config, parts: WalletParts) {
       accounts,
       repository,
     }),
-    signInChallenges: new SignInChallenges({
+    challenges: new SignInChallenges({
       origin,
       serviceName: config.service.name,
       contractWallets: node !== undefined,
       clock,
       ids,
     }),
-    walletSessions,
-    walletStatements: new WalletStatements({
+    sessions: walletSessions,
+    statements: new WalletStatements({
       repository: new WalletStatementRepository(reports),
       ledger,
       minimumNanoUsd: walletMinimumNanoUsd(config),

@@ -1,10 +1,11 @@
 import type { Express, NextFunction, Request, Response } from 'express'
 import type { Services } from '../domain/services.ts'
 
-type NotFoundParts = Pick<Services, 'log' | 'ids' | 'serviceName' | 'version' | 'openAiErrors'>
+type NotFoundParts = Pick<Services, 'log' | 'ids' | 'identity'>
 
 /** Answers what nothing serves and what fails outside all fronts, in the form of their refusals: Express has pages for it. */
-export function mountNotFound(app: Express, { log, ids, serviceName, version, openAiErrors }: NotFoundParts): void {
+export function mountNotFound(app: Express, { log, ids, identity }: NotFoundParts): void {
+  const { serviceName, version, openAiErrors } = identity
   const identify = (response: Response): string => {
     const requestId = ids.requestId()
     response.set({ 'CF-RAY': requestId, 'X-Request-ID': requestId, [`x-${serviceName}-version`]: version })

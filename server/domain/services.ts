@@ -40,8 +40,8 @@ import type { UsageAnalyticsService } from './usage/reports/usage-analytics-serv
 import type { UsageHistoryService } from './usage/history/usage-history-service.ts'
 import type { UsageService } from './usage/reports/usage-service.ts'
 
-/** What a front may call. The composition root builds it; every front reaches the same instances. */
-export interface Services {
+/** How the service presents itself on the wire. */
+export interface ServiceIdentity {
   /** Name of the service on the wire: headers `x-<name>-…`, body object `<name>_parameters`. */
   serviceName: string
   /** Origin under which clients reach the service. */
@@ -54,46 +54,52 @@ export interface Services {
   version: string
   /** Errors in OpenAI's form for every caller, not only for those who ask by header. */
   openAiErrors: boolean
+}
+
+/** What a front may call, by area. The composition root builds it; every front reaches the same instances. */
+export interface Services {
+  identity: ServiceIdentity
   clientAddresses: ClientAddresses
   clock: Clock
   ids: IdSource
   bodies: BodyReader
   log: Log
   accounts: AccountService
-  apiKeys: ApiKeyService
-  auth: AuthService
-  credentialWatch: CredentialWatch
-  abuseGuard: AbuseGuard
-  ratePlans: RatePlans
-  rateLimits: RateLimitService
-  refusals: RefusalLog
-  currentLimits: CurrentLimitsService
-  limitOverrides: LimitOverrideService
-  metering: Metering
-  ledger: LedgerService
-  usage: UsageService
-  usageAnalytics: UsageAnalyticsService
-  usageHistory: UsageHistoryService
-  requests: RequestService
-  catalogue: Catalogue
-  catalogueChanges: CatalogueService
-  chat: ChatService
-  embeddings: EmbeddingService
-  quotes: QuoteService
-  rpc: RpcService
-  rpcNodes: NodeInspector
+  /** Who calls, by which key. */
+  access: { auth: AuthService; apiKeys: ApiKeyService; credentialWatch: CredentialWatch }
+  limits: {
+    abuseGuard: AbuseGuard
+    ratePlans: RatePlans
+    rateLimits: RateLimitService
+    refusals: RefusalLog
+    currentLimits: CurrentLimitsService
+    overrides: LimitOverrideService
+  }
+  money: { metering: Metering; ledger: LedgerService }
+  usage: {
+    cubes: UsageService
+    analytics: UsageAnalyticsService
+    history: UsageHistoryService
+    requests: RequestService
+  }
+  models: { catalogue: Catalogue; changes: CatalogueService }
+  inference: { chat: ChatService; embeddings: EmbeddingService; quotes: QuoteService }
+  rpc: { proxy: RpcService; nodes: NodeInspector }
+  wallets: {
+    signIn: SignInService
+    challenges: SignInChallenges
+    accounts: WalletAccounts
+    sessions: WalletSessions
+    statements: WalletStatements
+    links: WalletLinks
+    web3Keys: Web3KeyService
+  }
+  payments: {
+    payments: PaymentService
+    /** What wallets are offered to pay. */
+    options: PaymentOptions
+    operations: PaymentOperations
+  }
+  operations: { audit: AuditService; platform: PlatformService }
   idempotency: IdempotencyService
-  audit: AuditService
-  platform: PlatformService
-  signIn: SignInService
-  signInChallenges: SignInChallenges
-  walletAccounts: WalletAccounts
-  walletSessions: WalletSessions
-  walletStatements: WalletStatements
-  walletLinks: WalletLinks
-  web3Keys: Web3KeyService
-  payments: PaymentService
-  /** What wallets are offered to pay. */
-  paymentOptions: PaymentOptions
-  paymentOperations: PaymentOperations
 }

@@ -82,7 +82,7 @@ async function fillAndEmpty(server: ServerProcess, key: string, disk: Disk): Pro
   return answers
 }
 
-describe.runIf(canMount)('a disk that is full', { concurrent: true }, () => {
+describe.runIf(canMount)('a disk that is full', () => {
   test('makes an embedded server unready and loses nothing', { timeout: FULL_TIMEOUT_MS }, async () => {
     await using upstream = await startChaosUpstream()
     using disk = mountDisk(120)

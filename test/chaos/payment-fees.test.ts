@@ -47,14 +47,14 @@ async function payInVain() {
   return { transaction, status: async () => (await app.topUp(headers)).status }
 }
 
-const reconcile = () => heir.services.paymentOperations.reconcile()
+const reconcile = () => heir.services.payments.operations.reconcile()
 const rowOf = () => app.server.database.db.selectFrom('payments').selectAll().executeTakeFirstOrThrow()
 
 async function expectCreditedOnce(transactionId: unknown, status: () => Promise<number>): Promise<void> {
   await reconcile()
   expect([await status(), await app.base.balanceOf(MERCHANT_ADDRESS)]).toEqual([200, PAID])
   expect(await rowOf()).toMatchObject({ state: 'credited', transaction_id: transactionId })
-  const { counts } = await heir.services.paymentOperations.status()
+  const { counts } = await heir.services.payments.operations.status()
   expect(counts.map(({ state, amountAtomic }) => [state, amountAtomic])).toEqual([['credited', PAID]])
   await app.server.assertLedgerClean()
 }

@@ -23,6 +23,9 @@ const MOMENTS = [
   'answered eth_getTransactionReceipt',
 ]
 
+/** After each stop PostgreSQL recovers, and the payments of the stop wait for it. */
+const STOP_TIMEOUT_MS = 30_000
+
 const configOf = (nodeUrl: string) => ({
   service: { publicUrl: SERVICE_ORIGIN },
   x402: {
@@ -46,7 +49,9 @@ async function topUp({ url }: ServerProcess, headers: Record<string, string>): P
 const binaries = findPostgresBinaries()
 
 describe.runIf(binaries !== undefined)('a PostgreSQL that stops while wallets pay', () => {
-  test('loses no payment and doubles none, and no answer says that one failed', async () => {
+  test('loses no payment and doubles none, and no answer says that one failed', {
+    timeout: MOMENTS.length * STOP_TIMEOUT_MS,
+  }, async () => {
     await using chain = await startBaseChain()
     await using node = await startNodeProxy(chain.url)
     await using postgres = await startPostgresProcess(binaries ?? '')

@@ -163,6 +163,11 @@ describe.runIf(hasEngine('postgres'))(
         await Promise.all(sent.map((payment, index) => rival(chain, payment, kill + index)))
       }
 
+      // However the races ended, one payment is cancelled before any server sees it.
+      const cancelled = await sign(chain, payments.length)
+      await cancelAuthorization(chain, cancelled.payer, cancelled.payload.authorization.nonce)
+      payments.push(cancelled)
+
       // Every client asks one process after another until it hears how its payment ended.
       const ends = await Promise.all(
         payments.map(async (payment, index) => {

@@ -59,7 +59,7 @@ describe.runIf(hasEngine('postgres'))('two amounts that a payer signs under one 
         const url = [app.server.url, twin.url][at]
         return (await fetch(`${url}/api/v1/x402/top-up`, { method: 'POST', headers })).status
       },
-      reconcile: (at) => services[at].paymentOperations.reconcile(),
+      reconcile: (at) => services[at].payments.operations.reconcile(),
     }
 
     for (let round = 0; round < ROUNDS; round++) {

@@ -39,7 +39,7 @@ const topUp = async (header: string | EvmPayload) => {
   const response = await app.topUp({ 'PAYMENT-SIGNATURE': value })
   return { status: response.status, body: (await response.json()) as TopUpAnswer, headers: response.headers }
 }
-const operations = () => app.server.app.services.paymentOperations
+const operations = () => app.server.app.services.payments.operations
 
 /** What wallets were credited, in base units. */
 async function creditedAtomic(): Promise<bigint> {

@@ -116,7 +116,10 @@ describe.runIf(hasEngine('postgres') && inject('redisUrl') !== null)('a socket',
       await using server = await startTestApp({ engine: 'postgres', redisUrl: redis.url })
       const twin: App = await server.startTwin()
       const { accountId, adminKey } = await server.createAccount()
-      const { apiKeys, accounts, auth } = server.app.services
+      const {
+        access: { apiKeys, auth },
+        accounts,
+      } = server.app.services
       const { keyId } = await auth.authenticateKey(adminKey)
       const socket = await GraphqlSocket.open(`${twin.url.replace('http', 'ws')}/graphql`, adminKey)
       await redis.kill()

@@ -45,7 +45,7 @@ it('credits each payment of one shared transaction once, of several wallets and 
   const answers = await Promise.all(sent)
   const proofs = answers.map((answer) => decodeHeader(answer.headers.get('payment-response')))
   expect(proofs).toEqual(answers.map(() => expect.objectContaining({ success: true, transaction })))
-  const { counts } = await app.server.app.services.paymentOperations.status()
+  const { counts } = await app.server.app.services.payments.operations.status()
   expect(counts).toEqual([expect.objectContaining({ state: 'credited', amountAtomic: 15_000_000n })])
   expect(await app.base.balanceOf(MERCHANT_ADDRESS)).toBe(15_000_000n)
 })

@@ -52,7 +52,7 @@ function spellings({ transaction }: SolanaPayload): string[] {
 }
 
 async function expectBooksEqual(amountAtomic: bigint): Promise<void> {
-  const { counts } = await app.server.app.services.paymentOperations.status()
+  const { counts } = await app.server.app.services.payments.operations.status()
   const credited = counts.find(({ state }) => state === 'credited')?.amountAtomic ?? 0n
   expect(await app.solana.balanceOf(SOLANA_MERCHANT_ADDRESS)).toBe(amountAtomic)
   expect(credited).toBe(amountAtomic)
@@ -64,7 +64,7 @@ async function endOf(payment: string): Promise<Awaited<ReturnType<typeof topUp>>
   let answer = await topUp(payment)
   await expect
     .poll(async () => {
-      await app.server.app.services.paymentOperations.reconcile()
+      await app.server.app.services.payments.operations.reconcile()
       answer = await topUp(payment)
       return answer.status
     })

@@ -37,7 +37,7 @@ describe.runIf(redisUrl !== null && hasEngine('postgres'))('two processes on one
     return statuses
   }
   const limitTo = (requestsPerMinute: number) =>
-    first.app.services.limitOverrides.set({
+    first.app.services.limits.overrides.set({
       accountId: account.accountId,
       limits: { text: { XS: { requestsPerMinute } } },
     })
@@ -46,7 +46,7 @@ describe.runIf(redisUrl !== null && hasEngine('postgres'))('two processes on one
     expect((await chat(twin.url)).headers.get('x-ratelimit-limit-requests')).toBe('500')
     await limitTo(4)
     await eventually(async () => {
-      const limits = await twin.services.auth.authenticateKey(account.adminKey)
+      const limits = await twin.services.access.auth.authenticateKey(account.adminKey)
       expect(limits.limitOverrides?.account).toEqual({ text: { XS: { requestsPerMinute: 4 } } })
     })
     expect(await statusesOf([first.url, twin.url, first.url, twin.url, first.url])).toEqual([200, 200, 200, 429, 429])
@@ -63,7 +63,7 @@ describe.runIf(redisUrl !== null && hasEngine('postgres'))('two processes on one
       expect(await statusesOf([first.url], 'no-such-model')).toEqual([429])
     })
     expect(await statusesOf([first.url, twin.url])).toEqual([429, 429])
-    const log = await twin.services.refusals.latest(account.accountId)
+    const log = await twin.services.limits.refusals.latest(account.accountId)
     expect(log.map(({ rateLimitType }) => rateLimitType)).toContain('FAILED_REQUESTS')
   })
 

@@ -64,7 +64,9 @@ async function linkedWallet(scene: Scene, credential: CredentialName): Promise<s
 }
 
 async function freshSession({ server, wallet }: Scene): Promise<string> {
-  const { walletAccounts, walletSessions } = server.app.services
+  const {
+    wallets: { accounts: walletAccounts, sessions: walletSessions },
+  } = server.app.services
   const caller = await walletAccounts.callerOf({ chain: 'evm', address: wallet.signer.address.toLowerCase() })
   return (await walletSessions.issue(caller)).sessionToken
 }
@@ -175,7 +177,7 @@ export const GRAPHQL_LINES: Record<string, GraphqlLine> = {
     audience: 'owner',
     operation: 'subscription { rateLimitExceeded { count } }',
     provoke: ({ server }, accountId) =>
-      server.app.services.refusals.record({
+      server.app.services.limits.refusals.record({
         accountId,
         apiKeyId: null,
         subject: 'test-model',

@@ -43,10 +43,12 @@ function faultOf({ status, text }: { status: number; text: string }, field?: str
 const routes = ROUTES.map((route) => ({ route, name: `${route.method.toUpperCase()} ${route.path}` }))
 const lineOf = (name: string) => REST_LINES[name]?.request(scene) ?? { path: '' }
 
-const withBody = routes.filter(({ route }) => route.body?.kind === 'json' && route.input !== undefined)
+const withBody = routes.flatMap(({ route, name }) =>
+  route.body?.kind === 'json' ? [{ route, name, schema: route.body.schema }] : [],
+)
 
-describe.each(withBody)('$name', ({ route, name }) => {
-  const fields = fieldsOf(route.input as NonNullable<Route['input']>).map((field) => ({ field, at: field.join('.') }))
+describe.each(withBody)('$name', ({ route, name, schema }) => {
+  const fields = fieldsOf(schema).map((field) => ({ field, at: field.join('.') }))
 
   test.each(fields)('refuses what is wrong in $at of its body by code and by name', async ({ field }) => {
     const faults = HOSTILE.map(async ([what, value]) => {
@@ -72,7 +74,9 @@ describe.each(withBody)('$name', ({ route, name }) => {
   })
 })
 
-const withQuery = routes.filter(({ route }) => /get|delete/.test(route.method) && route.input !== undefined)
+const withQuery = routes.flatMap(({ route, name }) =>
+  route.parameters?.query === undefined ? [] : [{ route, name, schema: route.parameters.query }],
+)
 const ODD_QUERIES = [
   '',
   '=',
@@ -86,11 +90,11 @@ const ODD_QUERIES = [
   'a[]=1',
 ]
 
-describe.each(withQuery)('$name', ({ route, name }) => {
+describe.each(withQuery)('$name', ({ route, name, schema }) => {
   test('refuses what is wrong in its query by code and by name, once or twice', async () => {
     const path = (await lineOf(name)).path.split('?')[0] ?? ''
     const faults: unknown[] = []
-    for (const [field = ''] of fieldsOf(route.input as NonNullable<Route['input']>)) {
+    for (const [field = ''] of fieldsOf(schema)) {
       const texts = HOSTILE_TEXTS.map(([, text]) => `${field}=${encodeURIComponent(text.toWellFormed())}`)
       const odd = [`${field}=a&${field}=b`, `${field}[]=a`, `${field}[a]=b`, field, `${field}=%`, `${field}=%ff%00`]
       for (const query of [...texts, ...odd, ...ODD_QUERIES]) {

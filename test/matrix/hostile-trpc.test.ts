@@ -39,7 +39,7 @@ function faultOf(answer: { status: number; text: string }, field: readonly strin
 }
 
 const withInput = Object.entries(PROCEDURES).flatMap(([path, { _def }]) =>
-  _def.inputs.map((schema) => ({ path, schema, isQuery: _def.type === 'query' })),
+  _def.inputs.map(({ schema }) => ({ path, schema, isQuery: _def.type === 'query' })),
 )
 
 describe.each(withInput)('$path', ({ path, schema, isQuery }) => {

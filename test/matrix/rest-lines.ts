@@ -52,7 +52,10 @@ export const AUDIENCES = {
 
 /** What a wallet with stake sends for a key: a token, used once, and its signature. */
 async function signedByStakedWallet({ server, wallet: { signer, accountId } }: Scene) {
-  const { accounts, web3Keys } = server.app.services
+  const {
+    accounts,
+    wallets: { web3Keys },
+  } = server.app.services
   await accounts.setStake(accountId, 1_000_000_000n)
   const token = await web3Keys.token('127.0.0.1')
   return { address: signer.address, token, signature: await signer.sign(token), apiKeyType: 'INFERENCE' }

@@ -79,7 +79,10 @@ export async function startScene(file: Record<string, unknown> = {}): Promise<Sc
 }
 
 async function createOwner(server: WalletApp, name: string): Promise<Owner> {
-  const { accounts, auth } = server.app.services
+  const {
+    accounts,
+    access: { auth },
+  } = server.app.services
   const { account, adminKey } = await accounts.create({ name, tier: 'staff', grantNanoUsd: 1_000_000_000_000n })
   const inference = await createKey(server, account.id, `inference of ${name}`)
   const { keyId: adminKeyId } = await auth.authenticateKey(adminKey)
@@ -104,18 +107,24 @@ async function createWalletOwner(server: WalletApp): Promise<WalletOwner> {
   const paid = await server.call(signer, '/chat/completions', { body: CHAT })
   if (!paid.ok) throw new Error(`the wallet's first request failed: ${await paid.text()}`)
   const wallet = { chain: 'evm', address: signer.address.toLowerCase() } as const
-  const caller = await server.app.services.walletAccounts.callerOf(wallet)
-  const { sessionToken } = await server.app.services.walletSessions.issue(caller)
+  const caller = await server.app.services.wallets.accounts.callerOf(wallet)
+  const { sessionToken } = await server.app.services.wallets.sessions.issue(caller)
   return { signer, accountId, sessionToken }
 }
 
 async function createKey(server: WalletApp, accountId: string, description: string) {
-  const { key, secret } = await server.app.services.apiKeys.createForAccount(accountId, keySettings({ description }))
+  const { key, secret } = await server.app.services.access.apiKeys.createForAccount(
+    accountId,
+    keySettings({ description }),
+  )
   return { keyId: key.id, secret }
 }
 
 async function createEndedKeys(server: WalletApp, accountId: string): Promise<Scene['ended']> {
-  const { accounts, apiKeys } = server.app.services
+  const {
+    accounts,
+    access: { apiKeys },
+  } = server.app.services
   const expired = await createKey(server, accountId, 'expired')
   await server.database.db
     .updateTable('api_keys')

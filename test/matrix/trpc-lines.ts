@@ -5,7 +5,7 @@ import { OPERATOR_TOKEN } from '../support/app.ts'
 import type { Scene } from './scene.ts'
 
 interface Procedure {
-  _def: { type: 'query' | 'mutation' | 'subscription'; inputs: z.ZodType[] }
+  _def: { type: 'query' | 'mutation' | 'subscription'; inputs: { schema: z.ZodType }[] }
 }
 
 const built: object = appRouter._def.procedures

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
+import { z } from 'zod'
 import { readRequestBody } from '../../rest-facade/body.ts'
 import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
 
@@ -9,7 +10,9 @@ it('reading the body of a client that left while its payment settled ends', asyn
   const read = Promise.withResolvers<Promise<unknown>>()
   const server = createServer((incoming) => {
     incoming.once('close', () =>
-      read.resolve(readRequestBody(incoming, { kind: 'json', limitBytes: 1_000 }, new BodyReader())),
+      read.resolve(
+        readRequestBody(incoming, { kind: 'json', limitBytes: 1_000, schema: z.unknown() }, new BodyReader()),
+      ),
     )
     client.destroy()
   })

@@ -53,7 +53,10 @@ async function show({ adminKey, signer }: Awaited<ReturnType<typeof createOwner>
 /** A wallet's account with an allowance of 2 DIEM, and an ADMIN key of it. */
 async function createOwner() {
   const { signer, accountId } = await app.createWallet(USD)
-  const { accounts, apiKeys } = app.app.services
+  const {
+    accounts,
+    access: { apiKeys },
+  } = app.app.services
   await accounts.setStake(accountId, 2n * USD)
   const settings = { limits: { usdNano: null, diemNano: null }, limitPeriod: 'EPOCH', modelPrivacy: 'ALL' } as const
   const key = { ...settings, type: 'ADMIN' as const, description: 'test', expiresAt: null }
@@ -97,7 +100,9 @@ test("every front shows the DIEM of the day before midnight, and the next day's 
 
 test('what a day leaves expires by a posting of its own, and analytics count what was spent as DIEM', async () => {
   const owner = await createOwner()
-  const { ledger } = app.app.services
+  const {
+    money: { ledger },
+  } = app.app.services
   await show(owner)
   clock.advance(86_400_000)
   await ledger.balances(owner.accountId)

@@ -214,7 +214,7 @@ describe('a key', () => {
       .select('key_id')
       .where('account_id', '=', accountId)
       .executeTakeFirstOrThrow()
-    await server.app.services.limitOverrides.set({ accountId, keyId, limits: { rpc: { requestsPerMinute: 2 } } })
+    await server.app.services.limits.overrides.set({ accountId, keyId, limits: { rpc: { requestsPerMinute: 2 } } })
     await post('limited')
     const repeat = await post('limited')
     const limitOf = ({ status, headers }: Response) => [
@@ -278,7 +278,7 @@ describe('a request that failed and was not charged is not kept:', () => {
   test('a balance that was too small may grow', async () => {
     account = await server.createAccount({ grantNanoUsd: 1n })
     expect((await post('poor')).status).toBe(402)
-    await server.app.services.ledger.grant({ accountId: account.accountId, amountNanoUsd: PRICE, reason: 'test' })
+    await server.app.services.money.ledger.grant({ accountId: account.accountId, amountNanoUsd: PRICE, reason: 'test' })
     expect((await post('poor')).status).toBe(200)
     expect(await server.balanceNanoUsd(account.accountId)).toBe(1n)
   })
@@ -297,7 +297,7 @@ describe('creating an API key', () => {
     const first = (await (await post('create', { path, body })).json()) as { data: { apiKey: string } }
     const repeat = await post('create', { path, body })
     expect([isReplay(repeat), await repeat.json()]).toEqual([true, first])
-    expect(await server.app.services.apiKeys.list(account.accountId)).toHaveLength(2)
+    expect(await server.app.services.access.apiKeys.list(account.accountId)).toHaveLength(2)
     expect(repeat.headers.has('x-ratelimit-remaining-requests')).toBe(true)
   })
 

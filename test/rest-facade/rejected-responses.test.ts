@@ -209,7 +209,7 @@ describe('API keys', () => {
   test('that are revoked or expired have a code of their own', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const create = (expiresAt: Date | null) =>
-      app.app.services.apiKeys.createForAccount(accountId, {
+      app.app.services.access.apiKeys.createForAccount(accountId, {
         type: 'INFERENCE',
         description: 'a',
         limits: { usdNano: null, diemNano: null },
@@ -218,7 +218,7 @@ describe('API keys', () => {
         expiresAt,
       })
     const revoked = await create(null)
-    await app.app.services.apiKeys.revoke(accountId, revoked.key.id)
+    await app.app.services.access.apiKeys.revoke(accountId, revoked.key.id)
     const rejected = await send('/chat/completions', { key: revoked.secret, body: PROMPT })
     expect({ status: rejected.status, code: rejected.body.code }).toEqual({
       status: 401,
@@ -228,7 +228,7 @@ describe('API keys', () => {
 
   test('of type INFERENCE read what they may beside a GraphQL field that they may not', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
-    const { secret } = await app.app.services.apiKeys.createForAccount(accountId, {
+    const { secret } = await app.app.services.access.apiKeys.createForAccount(accountId, {
       type: 'INFERENCE',
       description: 'a',
       limits: { usdNano: null, diemNano: null },
@@ -260,7 +260,7 @@ describe('API keys', () => {
 
   test('that reached their limit are told the limit, what is spent, the period and its reset', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
-    const { secret } = await app.app.services.apiKeys.createForAccount(accountId, {
+    const { secret } = await app.app.services.access.apiKeys.createForAccount(accountId, {
       type: 'INFERENCE',
       description: 'a',
       limits: { usdNano: 1_000n, diemNano: null },

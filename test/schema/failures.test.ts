@@ -12,7 +12,7 @@ let key: string
 beforeAll(async () => {
   harness = await startGraphqlHarness()
   key = (await harness.createAccount()).adminKey
-  harness.services.ledger.balances = () => failure()
+  harness.services.money.ledger.balances = () => failure()
 })
 afterAll(() => harness.close())
 
@@ -44,7 +44,7 @@ describe('an unknown failure', () => {
 
   it('of the authentication is 500 and says no more', async () => {
     const own = await startGraphqlHarness()
-    own.services.auth.authenticateKey = () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432'))
+    own.services.access.auth.authenticateKey = () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432'))
     const answer = await own.run('{ viewer { id } }', { key: 'x' })
     expect([answer.status, codes(answer)]).toEqual([500, ['INTERNAL_SERVER_ERROR']])
     expect(JSON.stringify(answer.errors)).not.toMatch(/ECONNREFUSED|10\.0\.0\.7|\.ts:/)
@@ -74,7 +74,7 @@ describe('an operation that takes longer than 10 seconds', () => {
     const own = await startGraphqlHarness()
     const { adminKey } = await own.createAccount()
     const { promise: started, resolve: start } = Promise.withResolvers<RequestContext>()
-    own.services.apiKeys.create = (context) => {
+    own.services.access.apiKeys.create = (context) => {
       start(context)
       return new Promise(() => {})
     }

@@ -12,7 +12,9 @@ let harness: GraphqlHarness
 let account: GraphqlTestAccount
 
 beforeEach(async () => {
-  harness = await startGraphqlHarness({ services: { ratePlans: new RatePlans(LimitTable.parse(LIMITS)) } })
+  harness = await startGraphqlHarness({
+    services: { limits: { ratePlans: new RatePlans(LimitTable.parse(LIMITS)) } },
+  })
   account = await harness.createAccount()
 })
 afterEach(() => harness.close())

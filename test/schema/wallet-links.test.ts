@@ -64,7 +64,7 @@ const balanceOf = async (signer: WalletSigner) => {
   return (await response.json()).data
 }
 const rowsOf = async (accountId: string) => {
-  const { items } = await app.app.services.ledger.listTransfers(accountId, { first: 20 })
+  const { items } = await app.app.services.money.ledger.listTransfers(accountId, { first: 20 })
   return items.map(({ kind, amountNanoUsd }) => [kind, amountNanoUsd])
 }
 const walletOf = (signer: WalletSigner) => ({
@@ -174,7 +174,7 @@ describe('linkWallet', () => {
     const account = await app.createAccount()
     const answers = await Promise.all(Array.from({ length: 23 }, () => link(viemSigner(), account)))
     expect(answers.flatMap(codes)).toEqual(['CONFLICT', 'CONFLICT', 'CONFLICT'])
-    expect((await app.app.services.walletLinks.list(account.accountId)).length).toBe(20)
+    expect((await app.app.services.wallets.links.list(account.accountId)).length).toBe(20)
   })
 
   test('two accounts that link one wallet at once: one gets it, and its money', async () => {
@@ -196,10 +196,10 @@ describe('linkWallet', () => {
     const { signer, accountId: ownId } = await app.createWallet(4n * USD)
     const account = await app.createAccount({ grantNanoUsd: 0n })
     const { services } = app.app
-    const caller = await services.walletAccounts.callerOf(walletOf(signer))
-    const running = await services.metering.open({
+    const caller = await services.wallets.accounts.callerOf(walletOf(signer))
+    const running = await services.money.metering.open({
       context: { requestId: services.ids.requestId(), caller, signal: new AbortController().signal },
-      plan: services.ratePlans.planForText(caller, { id: 'test-model', tier: 'M' }, 10),
+      plan: services.limits.ratePlans.planForText(caller, { id: 'test-model', tier: 'M' }, 10),
       holdNanoUsd: 3n * USD,
     })
     expect((await link(signer, account)).data.linkWallet.movedUsd).toBe('1')
@@ -228,7 +228,8 @@ test('a move of which one side is missing is found by verify', async () => {
   await link(signer, account)
   const { db } = app.database
   const sides = db.updateTable('ledger_transfers').where('kind', '=', 'transfer').where('account_id', '=', ownId)
-  const broken = async () => (await app.app.services.ledger.verify()).checks.filter(({ ok }) => !ok).map(({ id }) => id)
+  const broken = async () =>
+    (await app.app.services.money.ledger.verify()).checks.filter(({ ok }) => !ok).map(({ id }) => id)
   const { reference } = await db
     .selectFrom('ledger_transfers')
     .select('reference')
@@ -267,7 +268,7 @@ describe('a linked wallet', () => {
           sign: (message: string) => payer.signMessage({ message }),
         }
         const payload = await signAuthorization(payer)
-        const own = await app.app.services.walletAccounts.callerOf(walletOf(signer))
+        const own = await app.app.services.wallets.accounts.callerOf(walletOf(signer))
         const [paid, linked] = await Promise.all([
           fetch(`${app.baseUrl}/x402/top-up`, {
             method: 'POST',
@@ -288,8 +289,8 @@ describe('a linked wallet', () => {
     const signer = viemSigner()
     const account = await app.createAccount()
     const services = app.app.services
-    const { sessionToken } = await services.walletSessions.issue(
-      await services.walletAccounts.callerOf(walletOf(signer)),
+    const { sessionToken } = await services.wallets.sessions.issue(
+      await services.wallets.accounts.callerOf(walletOf(signer)),
     )
     const socket = await GraphqlSocket.open(`${app.url.replace('http', 'ws')}/graphql`, sessionToken)
     await link(signer, account)
@@ -306,7 +307,9 @@ describe('a linked wallet', () => {
       .then((other) => Object.assign(other, { [Symbol.asyncDispose]: () => other.close() }))
     const { signer, accountId: ownId } = await app.createWallet(USD)
     const wallet = walletOf(signer)
-    const { walletAccounts } = twin.services
+    const {
+      wallets: { accounts: walletAccounts },
+    } = twin.services
     const before = await walletAccounts.callerOf(wallet)
     expect(before.accountId).toBe(ownId)
     const told = new Promise<void>((resolve) => walletAccounts.onChanged(before, resolve))

@@ -143,11 +143,11 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       return { accountId: account.id, adminKey }
     },
     balanceNanoUsd: async (accountId) => {
-      const balances = await app.services.ledger.balances(accountId)
+      const balances = await app.services.money.ledger.balances(accountId)
       return balances.find((balance) => balance.currency === 'usd')?.balanceNanoUsd ?? 0n
     },
     assertLedgerClean: async () => {
-      const broken = (await app.services.ledger.verify()).checks.filter((check) => !check.ok)
+      const broken = (await app.services.money.ledger.verify()).checks.filter((check) => !check.ok)
       if (broken.length > 0) throw new Error(`the ledger is broken: ${JSON.stringify(broken)}`)
     },
     close,

@@ -24,8 +24,8 @@ export async function startBillingApp(options: TestAppOptions = {}) {
     const { accountId, adminKey } = await server.createAccount({ grantNanoUsd: funds.usdNano ?? 1_000_000_000n })
     if (funds.stakeNano !== undefined) await services.accounts.setStake(accountId, funds.stakeNano)
     const addKey = async (description: string): Promise<KeyCaller> => {
-      const { secret } = await services.apiKeys.createForAccount(accountId, keySettings({ description }))
-      return services.auth.authenticateKey(secret)
+      const { secret } = await services.access.apiKeys.createForAccount(accountId, keySettings({ description }))
+      return services.access.auth.authenticateKey(secret)
     }
     const get = async (path: string, headers: Record<string, string> = {}): Promise<BillingAnswer> => {
       const response = await fetch(`${server.baseUrl}${path}`, {
@@ -51,8 +51,8 @@ export async function startBillingApp(options: TestAppOptions = {}) {
     const requestId = services.ids.requestId()
     const context = { requestId, caller, signal: new AbortController().signal }
     const holdNanoUsd = usage.lines.reduce((sum, line) => sum + line.amountNanoUsd, 0n)
-    const plan = services.ratePlans.planForRpc(caller, 1)
-    await (await services.metering.open({ context, plan, holdNanoUsd })).settle(usage)
+    const plan = services.limits.ratePlans.planForRpc(caller, 1)
+    await (await services.money.metering.open({ context, plan, holdNanoUsd })).settle(usage)
     return requestId
   }
   const close = async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { ModelDefinition } from '../../server/domain/catalogue/model-definition.
 import { CurrentLimitsService } from '../../server/domain/current-limits/current-limits-service.ts'
 import { QuoteService } from '../../server/domain/inference/quotes/quote-service.ts'
 import { TokenCounter } from '../../server/domain/inference/tokens/token-counter.ts'
-import type { Services } from '../../server/domain/services.ts'
+import { type PartialServices, withServices } from './partial-services.ts'
 import { WalletLinkRepository } from '../../server/domain/wallets/wallet-link-repository.ts'
 import type { WalletLinks } from '../../server/domain/wallets/wallet-links.ts'
 import { UsageAnalyticsRepository } from '../../server/domain/usage/reports/usage-analytics-repository.ts'
@@ -32,7 +32,7 @@ export interface GraphqlHarnessOptions {
   allowedOrigins?: readonly string[]
   isProduction?: boolean
   /** Services that replace the real ones, to make them fail. */
-  services?: Partial<Services>
+  services?: PartialServices
 }
 
 export interface GraphqlAnswer {
@@ -64,39 +64,41 @@ export async function startGraphqlHarness(options: GraphqlHarnessOptions = {}) {
     ModelDefinition.parse({ ...model, providers: [{ id: 'main', model: model.id }] }),
   )
   const catalogue = new Catalogue({ models, compatibility: {}, serviceName: 'service', clock })
-  const services = {
-    serviceName: 'service',
-    version: '20260115.120000',
-    openAiErrors: false,
+  const defaults: PartialServices = {
+    identity: { serviceName: 'service', version: '20260115.120000', openAiErrors: false },
     clientAddresses: new ClientAddresses([]),
     clock,
     ids: keys.ids,
     log,
     accounts: keys.accounts,
-    apiKeys: keys.apiKeys,
-    auth: keys.auth,
-    credentialWatch: keys.credentialWatch,
-    abuseGuard: keys.limits.abuseGuard,
-    ratePlans: keys.ratePlans,
-    rateLimits: keys.rateLimits,
-    refusals: keys.refusals,
-    limitOverrides: keys.limitOverrides,
-    currentLimits: new CurrentLimitsService({ ...keys, ledger: money.ledger, catalogue, clock }),
-    ledger: money.ledger,
-    requests: requests.service,
-    usageAnalytics: new UsageAnalyticsService({ analytics: new UsageAnalyticsRepository(db), clock }),
-    usage: new UsageService({ usage: new UsageRepository(db), clock, hourlyRetentionDays: 400 }),
-    catalogue,
-    quotes: new QuoteService({
-      catalogue,
-      counter: new TokenCounter(),
-      parameters: new ServiceParameterReader('service'),
-      systemPrompts: [],
-    }),
-    rpc: createRpcHarness({}).service,
-    walletLinks: { list: (accountId) => new WalletLinkRepository(db).list(accountId) } as WalletLinks,
-    ...options.services,
-  } as Services
+    access: { apiKeys: keys.apiKeys, auth: keys.auth, credentialWatch: keys.credentialWatch },
+    limits: {
+      abuseGuard: keys.limits.abuseGuard,
+      ratePlans: keys.ratePlans,
+      rateLimits: keys.rateLimits,
+      refusals: keys.refusals,
+      overrides: keys.limitOverrides,
+      currentLimits: new CurrentLimitsService({ ...keys, ledger: money.ledger, catalogue, clock }),
+    },
+    money: { ledger: money.ledger },
+    usage: {
+      requests: requests.service,
+      analytics: new UsageAnalyticsService({ analytics: new UsageAnalyticsRepository(db), clock }),
+      cubes: new UsageService({ usage: new UsageRepository(db), clock, hourlyRetentionDays: 400 }),
+    },
+    models: { catalogue },
+    inference: {
+      quotes: new QuoteService({
+        catalogue,
+        counter: new TokenCounter(),
+        parameters: new ServiceParameterReader('service'),
+        systemPrompts: [],
+      }),
+    },
+    rpc: { proxy: createRpcHarness({}).service },
+    wallets: { links: { list: (accountId) => new WalletLinkRepository(db).list(accountId) } as WalletLinks },
+  }
+  const services = withServices(defaults, options.services ?? {})
   const graphql = createGraphqlServer({
     services,
     log,

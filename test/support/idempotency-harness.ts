@@ -74,7 +74,15 @@ export async function startIdempotentProcess(caller: KeyCaller, options: Process
     limits: { ...IdempotencySection.parse(undefined), ...limits },
     log,
   })
-  const services = { rpc, idempotency, ledger: money.ledger, ratePlans, ids: createIdSource(clock), clock, log }
+  const services = {
+    rpc: { proxy: rpc },
+    idempotency,
+    money: { ledger: money.ledger },
+    limits: { ratePlans },
+    ids: createIdSource(clock),
+    clock,
+    log,
+  }
   const rest = await startRestHarness([proxyRpcRoute], { caller, ...services })
   const url = `${rest.baseUrl}/crypto/rpc/ethereum-mainnet`
   await money.holds.heartbeat(money.processId)

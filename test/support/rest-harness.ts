@@ -1,14 +1,14 @@
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import express from 'express'
-import { mountRestFacade } from '../../rest-facade/mount.ts'
+import { createRestListener } from '../../rest-facade/rest-listener.ts'
 import type { Route } from '../../rest-facade/route.ts'
 import type { Caller } from '../../server/domain/caller.ts'
 import { BodyReader } from '../../server/domain/bodies/body-reader.ts'
 import { ClientAddresses } from '../../server/domain/client-addresses.ts'
 import { createIdSource } from '../../server/domain/ids.ts'
 import { PaymentOptions } from '../../server/domain/payments/payment-options.ts'
-import type { Services } from '../../server/domain/services.ts'
 import { createFakeClock } from './fake-clock.ts'
+import { type PartialServices, withServices } from './partial-services.ts'
 
 export interface RestHarness extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/api/v1` */
@@ -18,27 +18,32 @@ export interface RestHarness extends AsyncDisposable {
 /** Routes behind the real REST pipeline on a loopback port; every Bearer secret stands for `caller`. */
 export async function startRestHarness(
   routes: readonly Route[],
-  { caller, ...services }: Partial<Services> & { caller: Caller },
+  { caller, ...services }: PartialServices & { caller: Caller },
 ): Promise<RestHarness> {
   const clock = createFakeClock()
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const defaults = {
-    serviceName: 'service',
-    version: '20260115.120000',
-    allowedOrigins: ['*'],
-    openAiErrors: false,
+    identity: {
+      serviceName: 'service',
+      publicUrl: 'http://localhost:3000',
+      docsUrl: null,
+      version: '20260115.120000',
+      allowedOrigins: ['*'],
+      openAiErrors: false,
+    },
     clientAddresses: new ClientAddresses([]),
     clock,
     ids: createIdSource(clock),
     bodies: new BodyReader(),
     log: silent,
-    abuseGuard: { assertNotBlocked: () => undefined, recordFailure: () => undefined, blameAddress: () => undefined },
-    auth: { authenticateKey: async () => caller },
-    paymentOptions: new PaymentOptions([]),
-  }
-  const app = express()
-  mountRestFacade(app, routes, { ...defaults, ...services } as Services)
-  const server = app.listen(0, '127.0.0.1')
+    limits: {
+      abuseGuard: { assertNotBlocked: () => undefined, recordFailure: () => undefined, blameAddress: () => undefined },
+    },
+    access: { auth: { authenticateKey: async () => caller } },
+    payments: { options: new PaymentOptions([]) },
+  } as object
+  const server = createServer(createRestListener(routes, withServices(defaults, services)))
+  server.listen(0, '127.0.0.1')
   await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,

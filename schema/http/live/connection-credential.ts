@@ -12,7 +12,7 @@ const ENDING_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', '
 
 export interface WatchedCredential {
   identity: Identity
-  services: Pick<Services, 'auth' | 'credentialWatch' | 'walletAccounts' | 'clock' | 'log'>
+  services: Pick<Services, 'access' | 'wallets' | 'clock' | 'log'>
   /** Called once, with the reason in words. */
   onEnd: (reason: string) => void
 }
@@ -43,12 +43,12 @@ export class ConnectionCredential {
     const { caller } = identity
     const check = (): void => void this.#check()
     // A message that a credential is over may be lost, and for as long as Redis is away all are.
-    const unwatch = services.credentialWatch.watch(caller, check)
-    if (caller.kind === 'wallet') return [unwatch, services.walletAccounts.onChanged(caller, check)]
+    const unwatch = services.access.credentialWatch.watch(caller, check)
+    if (caller.kind === 'wallet') return [unwatch, services.wallets.accounts.onChanged(caller, check)]
     return [
       unwatch,
-      services.auth.onRevoked(caller.keyId, () => this.#end('API key revoked')),
-      services.auth.onChanged(caller.keyId, check),
+      services.access.auth.onRevoked(caller.keyId, () => this.#end('API key revoked')),
+      services.access.auth.onChanged(caller.keyId, check),
     ]
   }
 

@@ -20,7 +20,9 @@ export async function admitOperation(
   response: ServerResponse | undefined,
 ): Promise<void> {
   if (caller === null) return
-  const { rateLimits, ratePlans } = services
+  const {
+    limits: { rateLimits, ratePlans },
+  } = services
   const plan = ratePlans.planForManagement(caller)
   response?.setHeader(WINDOW_HEADERS.type, plan.scope)
   try {

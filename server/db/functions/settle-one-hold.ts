@@ -1,6 +1,9 @@
 import { hoursOf, ROLL_DAYS, ROLL_HOURS } from './usage-cells.ts'
 
-/** Ends one hold whose balance is locked, as `settle_holds` ends those of a large batch. */
+/**
+ * Ends one hold whose balance is locked, as `settle_holds` ends those of a batch. A settlement whose hold is gone returns
+ * `settled_before` if the usage of its request exists; otherwise a sweeper released the hold, and it returns `lost`.
+ */
 export const SETTLE_ONE_HOLD = `create or replace function settle_one_hold(item settlement, instant timestamptz,
   out outcome text, out charged_nano bigint, out balance_after_nano bigint)
 language plpgsql as $$

@@ -1,5 +1,3 @@
-import type { Selectable } from 'kysely'
-
 /** What one key spent in the current day, the current month and ever, so that a limit of any period is one row away. */
 export interface KeySpendTable {
   account_id: string
@@ -13,5 +11,3 @@ export interface KeySpendTable {
   month_nano: bigint
   lifetime_nano: bigint
 }
-
-export type KeySpendRow = Selectable<KeySpendTable>

@@ -1,7 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { ApiKeyRow } from '../../db/tables/api-keys-table.ts'
-import type { KeySpendRow } from '../../db/tables/key-spend-table.ts'
 import type { AccountTier } from '../caller.ts'
 import { addDays } from '../clock.ts'
 import type { CallerLimitOverrides } from '../limit-overrides.ts'
@@ -11,6 +10,7 @@ import type { ApiKey } from './api-key.ts'
 import type { ApiKeyDraft } from './api-key-issuer.ts'
 import type { UpdateApiKeyInput } from './inputs.ts'
 import type { KeyEvent } from '../key-events.ts'
+import type { KeySpend } from './key-spend.ts'
 
 export type InsertOutcome = 'inserted' | 'limit_reached' | 'account_missing' | TooManyCreations
 
@@ -44,12 +44,6 @@ export interface KeyUse {
   accountId: string
   keyId: string
   usedAt: Date
-}
-
-/** A key's counters in one currency. */
-export interface KeySpend extends KeySpendRow {
-  /** Decimal text; null where nothing was charged. */
-  recent_nano: string | null
 }
 
 export class ApiKeyRepository {
@@ -196,7 +190,8 @@ export class ApiKeyRepository {
   async listSpend(accountId: string, keyIds: readonly string[], recent: UsageRange): Promise<KeySpend[]> {
     const { rows } = await this.#closedDays.read(accountId, async (account) => {
       const found = await sql<KeySpend & { closedUntil: string }>`
-        select s.*, recent_nano, ${closedUntilOf(accountId)} as "closedUntil" from key_spend s left join (
+        select s.key_id as "keyId", s.currency, s.held_nano as "heldNano", s.day, s.day_nano as "dayNano", s.month,
+          s.month_nano as "monthNano", s.lifetime_nano as "lifetimeNano", recent_nano as "recentNano", ${closedUntilOf(accountId)} as "closedUntil" from key_spend s left join (
           select key_id, currency, sum(amount_nano)::text as recent_nano
           from (${allDays(account, 'key', [recent.from, addDays(recent.to, 1)])}) d where key_id in (${sql.join(keyIds)}) group by 1, 2
         ) recent using (key_id, currency)

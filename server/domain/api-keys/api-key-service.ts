@@ -125,12 +125,12 @@ export class ApiKeyService {
     const usage = new Map(keys.map((key) => [key.id, structuredClone(NO_USAGE)]))
     const periods = new Map(keys.map((key) => [key.id, key.limitPeriod]))
     for (const row of spend) {
-      const of = usage.get(row.key_id)
-      const period = periods.get(row.key_id)
+      const of = usage.get(row.keyId)
+      const period = periods.get(row.keyId)
       if (of === undefined || period === undefined) continue
       of.currentPeriod[`${row.currency}Nano`] = periodSpentNano(row, period, utcDay(now))
-      of.trailingSevenDays[`${row.currency}Nano`] = BigInt(row.recent_nano ?? 0)
-      of.held[`${row.currency}Nano`] = row.held_nano
+      of.trailingSevenDays[`${row.currency}Nano`] = BigInt(row.recentNano ?? 0)
+      of.held[`${row.currency}Nano`] = row.heldNano
     }
     return usage
   }

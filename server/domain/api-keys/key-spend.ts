@@ -1,10 +1,26 @@
-import type { KeySpendRow } from '../../db/tables/key-spend-table.ts'
+import type { Currency } from '../money.ts'
 import type { ConsumptionLimits, LimitPeriod } from './api-key.ts'
 
 /** Amounts of both currencies in nano-USD. */
 export interface SpendNano {
   usdNano: bigint
   diemNano: bigint
+}
+
+/** A key's counters in one currency. */
+export interface KeySpend {
+  keyId: string
+  currency: Currency
+  heldNano: bigint
+  /** The last UTC day on which the key was used, and what it was charged on it. */
+  day: string
+  dayNano: bigint
+  /** First day of the month that `monthNano` counts. */
+  month: string
+  monthNano: bigint
+  lifetimeNano: bigint
+  /** Decimal text; null where nothing was charged on the days that were asked for. */
+  recentNano: string | null
 }
 
 export interface ApiKeyUsage {
@@ -41,11 +57,11 @@ export function periodEndOf(period: LimitPeriod, now: Date): Date | null {
 
 /** What a key spent in its period that contains `today`; counters of an earlier day or month count as zero. */
 export function periodSpentNano(
-  spend: Pick<KeySpendRow, 'day' | 'day_nano' | 'month' | 'month_nano' | 'lifetime_nano'>,
+  spend: Pick<KeySpend, 'day' | 'dayNano' | 'month' | 'monthNano' | 'lifetimeNano'>,
   period: LimitPeriod,
   today: string,
 ): bigint {
-  if (period === 'EPOCH') return spend.day >= today ? spend.day_nano : 0n
-  if (period === 'MONTH') return spend.month >= `${today.slice(0, 7)}-01` ? spend.month_nano : 0n
-  return spend.lifetime_nano
+  if (period === 'EPOCH') return spend.day >= today ? spend.dayNano : 0n
+  if (period === 'MONTH') return spend.month >= `${today.slice(0, 7)}-01` ? spend.monthNano : 0n
+  return spend.lifetimeNano
 }

@@ -3,6 +3,7 @@ import type { Database } from '../../db/schema.ts'
 import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.ts'
 import type { Currency } from '../money.ts'
 import type { Balance, LedgerTransfer } from './ledger.ts'
+import { itemAt } from '../item-at.ts'
 
 /** What every posting needs of its process; the database's clock decides about days. */
 export interface Posting {
@@ -54,8 +55,7 @@ export class LedgerRepository {
     const { rows } = await sql<GrantRow>`
       select g.outcome, g.free_nano, (g.transfer).* from grant_usd(${accountId}::uuid, ${transferId}::uuid,
         ${amountNano.toString()}::bigint, ${reference}, ${reason}, ${at}) g`.execute(this.#db)
-    const [row] = rows
-    if (row === undefined) throw new Error('a grant has one result')
+    const row = itemAt(rows, 0)
     switch (row.outcome) {
       case 'account_missing':
         return { outcome: row.outcome }
@@ -156,9 +156,8 @@ export class LedgerRepository {
   }
 }
 
-function decidedInstant([row]: readonly DecidedRow[]): Date {
-  if (row === undefined) throw new Error('a function of the ledger has one result')
-  return row.instant
+function decidedInstant(rows: readonly DecidedRow[]): Date {
+  return itemAt(rows, 0).instant
 }
 
 export function toLedgerTransfer(row: LedgerTransferRow): LedgerTransfer {

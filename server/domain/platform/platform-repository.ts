@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import { itemAt } from '../item-at.ts'
 
 /** What the database says of itself. */
 export interface DatabaseFacts {
@@ -31,9 +32,7 @@ export class PlatformRepository {
       select clock_timestamp() as now, current_setting('server_version') as version,
         current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync
     `.execute(this.#db)
-    const [facts] = rows
-    if (facts === undefined) throw new Error('The database did not return its version')
-    return facts
+    return itemAt(rows, 0)
   }
 
   /** Processes that share the database, the oldest first; one that was killed stays until its holds are released. */

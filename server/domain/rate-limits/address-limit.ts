@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.ts'
 import { networkOf } from './network-of.ts'
 import type { WindowStore } from './window-store.ts'
+import { itemAt } from '../item-at.ts'
 
 export interface AddressLimitDependencies {
   store: Pick<WindowStore, 'consume'>
@@ -25,8 +26,7 @@ export class AddressLimit {
     const window = { key: `ip:${networkOf(address)}:${what}`, windowSeconds: 60, buckets: 61, limit, weight: 1 }
     const { admitted, states, retryAtMs } = await store.consume([window])
     if (admitted) return
-    const [state] = states
-    if (state === undefined) throw new Error('the window store gave too few states')
+    const state = itemAt(states, 0)
     const retryAfterSeconds = Math.max(1, Math.ceil(((retryAtMs ?? 0) - state.nowMs) / 1_000))
     const rule = `Rate limit exceeded: ${limit} ${what} per minute from one address.`
     throw new DomainError('rate_limited', `${rule} ${advice} in ${retryAfterSeconds} seconds.`, {

@@ -1,5 +1,6 @@
 import type { KeyWindows, RatePlan } from './rate-plan.ts'
 import type { WindowCharge, WindowState } from './window-store.ts'
+import { itemAt } from '../item-at.ts'
 
 const NAMES = ['requests', 'tokens', 'credits'] as const
 export type WindowName = (typeof NAMES)[number]
@@ -34,17 +35,16 @@ export interface WindowStates {
 
 /** One state for each kind of window, given the store's states in the order of the windows. */
 export function statesOf(windows: readonly PlanWindow[], states: readonly WindowState[]): WindowStates {
-  let requests: WindowState | null = null
+  // Every plan begins with its window of requests.
+  let requests = itemAt(states, 0)
   let tokens: WindowState | null = null
   let credits: WindowState | null = null
   for (const [index, { name }] of windows.entries()) {
-    const state = states[index]
-    if (state === undefined) throw new Error('the window store gave too few states')
+    const state = itemAt(states, index)
     if (name === 'requests') requests = tighter(requests, state)
     else if (name === 'tokens') tokens = tighter(tokens, state)
     else credits = tighter(credits, state)
   }
-  if (requests === null) throw new Error('a plan has a request window')
   return { requests, tokens, credits }
 }
 

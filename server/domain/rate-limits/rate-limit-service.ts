@@ -4,6 +4,7 @@ import { type PlanWindow, statesOf, type WindowName, type WindowStates, windowsO
 import type { RateGrant, RateLimiter, RatePlan } from './rate-plan.ts'
 import type { RateLimitType, RefusalRecorder } from './refusal.ts'
 import type { WindowBooking, WindowCharge, WindowDecision, WindowState, WindowStore } from './window-store.ts'
+import { itemAt } from '../item-at.ts'
 
 const GROUPED = new Intl.NumberFormat('en-US')
 
@@ -73,13 +74,7 @@ export class RateLimitService implements RateLimiter {
     const windows = plans.map(windowsOf)
     const states = await this.#deps.store.peek(windows.flat().map(chargeOf))
     let next = 0
-    return windows.map((ofPlan) =>
-      ofPlan.map((window) => {
-        const state = states[next++]
-        if (state === undefined) throw new Error('the window store gave too few states')
-        return { ...window, state }
-      }),
-    )
+    return windows.map((ofPlan) => ofPlan.map((window) => ({ ...window, state: itemAt(states, next++) })))
   }
 
   #adjust(corrections: { charge: WindowCharge; delta: number }[], booking: WindowBooking): void {
@@ -89,9 +84,8 @@ export class RateLimitService implements RateLimiter {
 
   #refuse(plan: RatePlan, windows: readonly PlanWindow[], decision: WindowDecision): DomainError {
     const { refusals } = this.#deps
-    const refused = windows[decision.refusedBy ?? 0]
-    const state = decision.states[decision.refusedBy ?? 0]
-    if (refused === undefined || state === undefined) throw new Error('the window store named no window')
+    const refused = itemAt(windows, decision.refusedBy ?? 0)
+    const state = itemAt(decision.states, decision.refusedBy ?? 0)
     refusals.record({
       accountId: plan.accountId,
       apiKeyId: plan.apiKeyId,

@@ -30,6 +30,7 @@ import { costUsdOf, linesByMethod, RPC_ERROR_CREDITS } from './rpc-pricing.ts'
 import { type PricedMethod, priceMethods, quotePlan, type RpcQuote } from './rpc-quote.ts'
 import { relayStream } from './single-answer.ts'
 import type { SingleSender } from './single-sender.ts'
+import { itemAt } from '../item-at.ts'
 
 const PARALLEL_PARTS_MAX = 8
 
@@ -151,8 +152,7 @@ export class RpcService {
   }
 
   async #callSingle({ plan, run, context }: Admitted): Promise<RpcResponse> {
-    const [call] = plan.calls
-    if (call === undefined) throw new Error('a single request has one call')
+    const call = itemAt(plan.calls, 0)
     const { value, nodeId, retries } = await this.#deps.singles.send({ plan, call, signal: context.signal })
     run.servedBy({ upstreamId: nodeId, retries })
     const failed = value.shape !== 'empty' && value.kind === 'error'

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import { itemAt } from '../item-at.ts'
 
 /** The time by the clock that decides the days of requests; `at`, the process's own time, is what only test databases trust. */
 export async function ledgerNow(db: Kysely<Database>, at: Date): Promise<Date> {
   const { rows } = await sql<{ instant: Date }>`select ledger_instant(${at}::timestamptz) as instant`.execute(db)
-  if (rows[0] === undefined) throw new Error('the database did not say what time it is')
-  return rows[0].instant
+  return itemAt(rows, 0).instant
 }

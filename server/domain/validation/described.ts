@@ -15,8 +15,9 @@ export interface DescribedSchema<Input, Output> {
 /** The schema with the messages of this service in place of zod's, for libraries that parse with it themselves. */
 export function described<Schema extends z.ZodType>(
   schema: Schema,
-): DescribedSchema<z.input<Schema>, z.output<Schema>> {
+): DescribedSchema<z.input<Schema>, z.output<Schema>> & { schema: Schema } {
   return {
+    schema,
     '~standard': {
       version: 1,
       vendor: 'zod',

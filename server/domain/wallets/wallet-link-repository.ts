@@ -5,6 +5,7 @@ import type { Currency } from '../money.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 import type { WalletAddress } from './wallet-address.ts'
 import type { LinkedWallet } from './linked-wallet.ts'
+import { itemAt } from '../item-at.ts'
 
 /** The function's, for what it may post in both currencies. */
 const IDS_OF_LINK = 6
@@ -46,9 +47,7 @@ export class WalletLinkRepository {
       select outcome, linked_at as "linkedAt", usd_nano as "usdNano", diem_nano as "diemNano"
       from link_wallet(${wallet.chain}, ${wallet.address}, ${accountIdOf(wallet)}::uuid, ${accountId}::uuid,
         ${walletsMax}::integer, ${now}, ${newIds}::uuid[])`.execute(this.#db)
-    const [row] = rows
-    if (row === undefined) throw new Error('a link has one result')
-    const { outcome, linkedAt, usdNano, diemNano } = row
+    const { outcome, linkedAt, usdNano, diemNano } = itemAt(rows, 0)
     if (outcome !== 'linked') return { kind: outcome }
     return { kind: outcome, wallet: { ...wallet, linkedAt }, movedNano: { usd: usdNano, diem: diemNano } }
   }

@@ -1,16 +1,17 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.ts'
 
 /** One posting of an account's USD, with what it paid for. */
-export interface WalletPostingRow {
-  transfer_id: string
-  amount_nano: bigint
-  is_credit: boolean
-  balance_after_nano: bigint
-  kind: string
-  request_id: string | null
+export interface WalletPosting {
+  transferId: string
+  amountNano: bigint
+  isCredit: boolean
+  balanceAfterNano: bigint
+  kind: LedgerTransferRow['kind']
+  requestId: string | null
   sku: string | null
-  created_at: Date
+  createdAt: Date
 }
 
 export class WalletStatementRepository {
@@ -24,10 +25,10 @@ export class WalletStatementRepository {
    * Newest first. The sequence of postings has no gaps, so an offset is a place in the primary key and costs nothing. A
    * request is looked up on the day of its charge or the one before: it was admitted on that day.
    */
-  async listUsd(accountId: string, { limit, offset }: { limit: number; offset: number }): Promise<WalletPostingRow[]> {
-    const { rows } = await sql<WalletPostingRow>`
-      select t.transfer_id, t.amount_nano, t.credit_account = 'customer' as is_credit, t.balance_after_nano, t.kind,
-        t.request_id, t.created_at, u.sku
+  async listUsd(accountId: string, { limit, offset }: { limit: number; offset: number }): Promise<WalletPosting[]> {
+    const { rows } = await sql<WalletPosting>`
+      select t.transfer_id as "transferId", t.amount_nano as "amountNano", t.credit_account = 'customer' as "isCredit",
+        t.balance_after_nano as "balanceAfterNano", t.kind, t.request_id as "requestId", t.created_at as "createdAt", u.sku
       from ledger_transfers t
       left join lateral (
         select u.sku from usage_events u

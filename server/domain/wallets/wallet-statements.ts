@@ -1,17 +1,14 @@
 import type { WalletCaller } from '../caller.ts'
 import { DomainError } from '../errors.ts'
-import type { Balance } from '../ledger/ledger.ts'
 import type { LedgerService } from '../ledger/ledger-service.ts'
 import { invalidField } from '../validation/parse-input.ts'
 import type { TransactionPage } from './inputs.ts'
 import { parseWalletAddress } from './wallet-address.ts'
-import type { WalletPostingRow, WalletStatementRepository } from './wallet-statement-repository.ts'
+import type { WalletPosting, WalletStatementRepository } from './wallet-statement-repository.ts'
 
 /** Money in nano-USD. */
 export interface WalletBalance {
   walletAddress: string
-  /** As the ledger has them, for the headers of the answer. */
-  balances: readonly Balance[]
   usdNano: bigint
   /** Null: the account never had any. */
   diemNano: bigint | null
@@ -64,7 +61,7 @@ export class WalletStatements {
     const usdNano = balances.find(({ currency }) => currency === 'usd')?.balanceNanoUsd ?? 0n
     const diemNano = balances.find(({ currency }) => currency === 'diem')?.balanceNanoUsd ?? null
     const total = usdNano + (diemNano ?? 0n)
-    return { walletAddress, balances, usdNano, diemNano, canConsume: total > 0n && total >= this.#deps.minimumNanoUsd }
+    return { walletAddress, usdNano, diemNano, canConsume: total > 0n && total >= this.#deps.minimumNanoUsd }
   }
 
   /** Postings in USD, newest first. */
@@ -77,20 +74,21 @@ export class WalletStatements {
   }
 }
 
-function toTransaction(row: WalletPostingRow): WalletTransaction {
+function toTransaction(posting: WalletPosting): WalletTransaction {
+  const { transferId, amountNano, isCredit, balanceAfterNano, createdAt, requestId, sku } = posting
   return {
-    id: row.transfer_id,
-    amountNanoUsd: row.is_credit ? row.amount_nano : -row.amount_nano,
-    balanceAfterNanoUsd: row.balance_after_nano,
-    type: typeOf(row),
-    createdAt: row.created_at,
-    requestId: row.request_id === null ? null : row.request_id.replaceAll('-', ''),
-    modelId: row.sku,
+    id: transferId,
+    amountNanoUsd: isCredit ? amountNano : -amountNano,
+    balanceAfterNanoUsd: balanceAfterNano,
+    type: typeOf(posting),
+    createdAt,
+    requestId: requestId === null ? null : requestId.replaceAll('-', ''),
+    modelId: sku,
   }
 }
 
 /** Every posting is shown, or the balances would not follow from each other: what an operator gives or takes counts as the like. */
-function typeOf({ kind, is_credit }: WalletPostingRow): WalletTransaction['type'] {
+function typeOf({ kind, isCredit }: WalletPosting): WalletTransaction['type'] {
   if (kind === 'refund') return 'REFUND'
-  return is_credit ? 'TOP_UP' : 'CHARGE'
+  return isCredit ? 'TOP_UP' : 'CHARGE'
 }

@@ -30,7 +30,7 @@ describe('account', () => {
     expect(made).toMatchObject({ exitCode: 0, stderr: '' })
     expect(Object.keys(made.json())).toEqual(['accountId', 'adminKey'])
     const { accountId, adminKey } = made.json()
-    expect(await server.app.services.auth.authenticateKey(adminKey)).toMatchObject({
+    expect(await server.app.services.access.auth.authenticateKey(adminKey)).toMatchObject({
       accountId,
       keyType: 'ADMIN',
       tier: 'standard',
@@ -72,14 +72,14 @@ describe('key', () => {
     const settings = ['--type', 'INFERENCE', '--description', 'app', '--limit-usd', '5', '--limit-period', 'MONTH']
     const made = (await run(['key', 'create', accountId, ...settings, '--expires-at', '2030-01-01', '--json'])).json()
     expect(made).toMatchObject({ limits: { usd: '5', diem: null }, limitPeriod: 'MONTH', description: 'app' })
-    expect(await server.app.services.auth.authenticateKey(made.apiKey)).toMatchObject({ keyId: made.keyId })
+    expect(await server.app.services.access.auth.authenticateKey(made.apiKey)).toMatchObject({ keyId: made.keyId })
     expect((await run(['key', 'list', accountId, '--json'])).json()).toHaveLength(2)
     expect((await run(['key', 'list', accountId])).stdout).not.toContain(made.apiKey)
     expect(await run(['key', 'revoke', accountId, made.keyId])).toMatchObject({ exitCode: 2, stdout: '' })
-    expect(await server.app.services.auth.authenticateKey(made.apiKey)).toBeDefined()
+    expect(await server.app.services.access.auth.authenticateKey(made.apiKey)).toBeDefined()
     const revoked = await run(['key', 'revoke', accountId, made.keyId, '--yes', '--json'])
     expect(revoked.json()).toMatchObject({ revoked: true })
-    await expect(server.app.services.auth.authenticateKey(made.apiKey)).rejects.toThrow('Authentication failed')
+    await expect(server.app.services.access.auth.authenticateKey(made.apiKey)).rejects.toThrow('Authentication failed')
   })
 })
 

@@ -34,7 +34,7 @@ describe('balanceChanges', () => {
     const changes = harness.sluice.balanceChanges()
     await changes.next()
     harness.proxy.cutConnections()
-    await harness.server.app.services.ledger.grant({
+    await harness.server.app.services.money.ledger.grant({
       accountId: harness.account.accountId,
       amountNanoUsd: 5n,
       reason: 'while nobody listened',

@@ -136,7 +136,7 @@ describe('the account', () => {
     expect(new Set(entries.map(({ transferId }) => transferId)).size).toBe(entries.length)
     const { balances } = await account.retrieve()
     expect(balances).toMatchObject([{ currency: 'USD', balance: entries[0]?.balanceAfter, held: '0' }])
-    const all = await harness.server.app.services.ledger.verify()
+    const all = await harness.server.app.services.money.ledger.verify()
     expect(all.ok).toBe(true)
   })
 

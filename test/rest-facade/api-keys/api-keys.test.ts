@@ -20,7 +20,14 @@ let account: Awaited<ReturnType<KeyHarness['createAccount']>>
 beforeAll(async () => {
   database = await createTestDatabase()
   keys = await createKeyHarness(database.db)
-  rest = await startRestHarness(ROUTES, { ...keys, caller: (await keys.createAccount()).caller })
+  rest = await startRestHarness(ROUTES, {
+    accounts: keys.accounts,
+    access: { auth: keys.auth, apiKeys: keys.apiKeys },
+    limits: { ...keys.limits, ratePlans: keys.ratePlans, rateLimits: keys.rateLimits },
+    money: { ledger: keys.ledger },
+    clock: keys.clock,
+    caller: (await keys.createAccount()).caller,
+  })
 })
 afterAll(async () => {
   await rest[Symbol.asyncDispose]()

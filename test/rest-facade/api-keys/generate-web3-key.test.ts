@@ -106,9 +106,9 @@ describe('POST', () => {
         expiresAt: '2026-12-31T00:00:00.000Z',
       },
     })
-    const caller = await app.app.services.auth.authenticateKey(body.data.apiKey)
+    const caller = await app.app.services.access.auth.authenticateKey(body.data.apiKey)
     const wallet = { chain: 'evm' as const, address: signer.address.toLowerCase() }
-    expect(caller.accountId).toBe((await app.app.services.walletAccounts.callerOf(wallet)).accountId)
+    expect(caller.accountId).toBe((await app.app.services.wallets.accounts.callerOf(wallet)).accountId)
   })
 
   test('a linked wallet makes INFERENCE keys of the account that it is linked to, and no ADMIN keys', async () => {
@@ -117,7 +117,7 @@ describe('POST', () => {
     const resources = [`${SERVICE_ORIGIN}/wallet-links/${accountId}`]
     const fields = { statement: `Link this wallet to account ${accountId}`, resources }
     const payload = await fieldHeader(signer, { now: clock.now(), fields })
-    await app.app.services.walletLinks.link(accountId, payload, '192.0.2.7')
+    await app.app.services.wallets.links.link(accountId, payload, '192.0.2.7')
     const refused = await createKey(signer, { apiKeyType: 'ADMIN' })
     expect(refused.status).toBe(400)
     expect(refused.body.details.apiKeyType._errors[0]).toContain('only INFERENCE keys')

@@ -16,8 +16,8 @@ afterAll(() => app.close())
 async function createKeys(stakeNano?: bigint) {
   const owner = await app.createOwner({ usdNano: 100_000_000_000n, ...(stakeNano === undefined ? {} : { stakeNano }) })
   const add = async (limitPeriod: 'EPOCH' | 'MONTH' | 'LIFETIME'): Promise<KeyCaller> => {
-    const { secret } = await app.services.apiKeys.createForAccount(owner.accountId, keySettings({ limitPeriod }))
-    return app.services.auth.authenticateKey(secret)
+    const { secret } = await app.services.access.apiKeys.createForAccount(owner.accountId, keySettings({ limitPeriod }))
+    return app.services.access.auth.authenticateKey(secret)
   }
   const keys = { EPOCH: await add('EPOCH'), MONTH: await add('MONTH'), LIFETIME: await add('LIFETIME') }
   const chargeAt = async (instant: string): Promise<void> => {
@@ -72,7 +72,11 @@ describe('the list of keys shows of each key', () => {
     const { owner, shownAt } = await createKeys()
     app.clock.set('2026-03-31T23:59:59.000Z')
     const caller = await owner.addKey('late')
-    const { metering, ids, ratePlans } = app.services
+    const {
+      money: { metering },
+      ids,
+      limits: { ratePlans },
+    } = app.services
     const context = { requestId: ids.requestId(), caller, signal: new AbortController().signal }
     const plan = ratePlans.planForRpc(caller, 1)
     const request = await metering.open({ context, plan, holdNanoUsd: 300_000_000n })

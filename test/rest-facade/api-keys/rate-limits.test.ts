@@ -33,7 +33,7 @@ function chat(key: string, body: object = {}) {
 }
 
 async function createKey(accountId: string, limits: { usdNano?: bigint; diemNano?: bigint } = {}) {
-  const { key, secret } = await app.app.services.apiKeys.createForAccount(accountId, {
+  const { key, secret } = await app.app.services.access.apiKeys.createForAccount(accountId, {
     type: 'INFERENCE',
     description: 'app',
     limits: { usdNano: null, diemNano: null, ...limits },
@@ -119,7 +119,9 @@ describe('GET /api_keys/rate_limits', () => {
   test('shows what the operator set, which is what the limiter refuses by', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret, keyId } = await createKey(accountId)
-    const { limitOverrides } = app.app.services
+    const {
+      limits: { overrides: limitOverrides },
+    } = app.app.services
     await limitOverrides.set({ accountId, limits: { image: { requestsPerMinute: 33 } } })
     await limitOverrides.set({ accountId, keyId, limits: { text: { XS: { requestsPerMinute: 2 } } } })
     const { body } = await get('/api_keys/rate_limits', secret)
@@ -147,7 +149,7 @@ describe('the headers of a refusal', () => {
   test('name the windows of the model, and the same request passes after each announced reset', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await createKey(accountId)
-    await app.app.services.limitOverrides.set({ accountId, limits: { text: { XS: { requestsPerMinute: 3 } } } })
+    await app.app.services.limits.overrides.set({ accountId, limits: { text: { XS: { requestsPerMinute: 3 } } } })
     for (let count = 0; count < 3; count++) {
       expect((await chat(secret)).status).toBe(200)
       clock.advance(3_500)
@@ -176,7 +178,7 @@ describe('GET /api_keys/rate_limits/log', () => {
     const { accountId, adminKey } = await app.createAccount({ tier: 'standard' })
     const { secret, keyId } = await createKey(accountId)
     const limits = { text: { XS: { tokensPerMinute: 500 } }, rpc: { creditsPer24Hours: 10 } }
-    await app.app.services.limitOverrides.set({ accountId, limits })
+    await app.app.services.limits.overrides.set({ accountId, limits })
     expect((await chat(secret, { max_tokens: 400 })).status).toBe(200)
     expect((await chat(secret, { max_tokens: 500 })).status).toBe(429)
     clock.advance(1_000)

@@ -44,7 +44,11 @@ describe('GET /billing/balance', () => {
   it('cannot be consumed while open requests hold it, though it is still there', async () => {
     const owner = await app.createOwner({ usdNano: 150_000_000n })
     const caller = await owner.addKey('key')
-    const { metering, ids, ratePlans } = app.services
+    const {
+      money: { metering },
+      ids,
+      limits: { ratePlans },
+    } = app.services
     const context = { requestId: ids.requestId(), caller, signal: new AbortController().signal }
     const plan: RatePlan = ratePlans.planForRpc(caller, 1)
     const held = await metering.open({ context, plan, holdNanoUsd: 150_000_000n })

@@ -132,7 +132,7 @@ describe('GET /billing/usage-analytics', () => {
     }).toEqual(rest)
     expect(rest.topModels).toHaveLength(8)
     expect(rest.byModel).toHaveLength(12)
-    const { items } = await app.services.ledger.listTransfers(owner.accountId, { first: 100 })
+    const { items } = await app.services.money.ledger.listTransfers(owner.accountId, { first: 100 })
     const charged = (currency: string) =>
       Number(
         items

@@ -35,7 +35,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('GET /billing/usage-history on
   afterAll(() => app.close())
 
   async function chargesOf({ accountId }: Owner): Promise<Map<string, number>> {
-    const { items } = await app.services.ledger.listTransfers(accountId, { first: 100 })
+    const { items } = await app.services.money.ledger.listTransfers(accountId, { first: 100 })
     const charges = items.filter(({ kind }) => kind === 'charge')
     return new Map(charges.map(({ requestId, amountNanoUsd }) => [requestId ?? '', Number(amountNanoUsd)]))
   }
@@ -200,7 +200,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('GET /billing/usage-history on
         return { timestamp, sku, ...numbers, currency, notes, requestId }
       }),
     ).toEqual(json.map(({ inferenceDetails: { requestId }, ...entry }) => ({ ...entry, requestId })))
-    const { items } = await app.services.ledger.listTransfers(owner.accountId, { first: 100 })
+    const { items } = await app.services.money.ledger.listTransfers(owner.accountId, { first: 100 })
     const charged = items
       .filter(({ kind }) => kind === 'charge')
       .reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n)

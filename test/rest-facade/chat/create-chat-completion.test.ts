@@ -30,7 +30,7 @@ async function start({ answer, retries, model = {} }: Options) {
   const router = scriptRouter(({ signal }) => answer(signal), retries)
   const harness = createChatHarness({ router, model })
   const rest = await startRestHarness([createChatCompletionRoute], {
-    chat: harness.chat,
+    inference: { chat: harness.chat },
     caller: harness.context.caller,
   })
   open.push(rest)

@@ -11,7 +11,7 @@ const harness = createEmbeddingHarness({ router })
 let rest: RestHarness
 beforeAll(async () => {
   rest = await startRestHarness([createEmbeddingsRoute], {
-    embeddings: harness.service,
+    inference: { embeddings: harness.service },
     caller: harness.context.caller,
   })
 })

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const compatibility = { text: { 'gpt-4o': 'llama-3.3-70b' } }
   const catalogue = new Catalogue({ models: MODELS, compatibility, serviceName: 'service', clock: createFakeClock() })
   const routes = [listModelsRoute, listModelTraitsRoute, listCompatibilityMappingRoute, getModelRoute]
-  rest = await startRestHarness(routes, { catalogue, caller: keyCaller({ modelPrivacy: 'PRIVATE_TEXT' }) })
+  rest = await startRestHarness(routes, { models: { catalogue }, caller: keyCaller({ modelPrivacy: 'PRIVATE_TEXT' }) })
 })
 afterAll(() => rest[Symbol.asyncDispose]())
 

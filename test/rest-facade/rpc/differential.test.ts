@@ -16,7 +16,7 @@ let rest: RestHarness
 beforeAll(async () => {
   anvil = await startAnvil({ chainId: 1 })
   rpc = createRpcHarness({ 'ethereum-mainnet': { upstreams: [{ url: anvil.url }] } })
-  rest = await startRestHarness([proxyRpcRoute], { caller: keyCaller(), rpc: rpc.service })
+  rest = await startRestHarness([proxyRpcRoute], { caller: keyCaller(), rpc: { proxy: rpc.service } })
   const direct = createTestClient({ mode: 'anvil', chain: mainnet, transport: http(anvil.url) })
   await direct.mine({ blocks: 3 })
 })

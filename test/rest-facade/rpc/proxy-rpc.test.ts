@@ -23,7 +23,10 @@ beforeEach(async () => {
     'ethereum-mainnet': { upstreams: [{ url: node.url }] },
     'base-mainnet': { upstreams: [broken, { url: node.url }] },
   })
-  rest = await startRestHarness([listNetworksRoute, proxyRpcRoute], { caller: keyCaller(), rpc: rpc.service })
+  rest = await startRestHarness([listNetworksRoute, proxyRpcRoute], {
+    caller: keyCaller(),
+    rpc: { proxy: rpc.service },
+  })
 })
 afterEach(async () => {
   await rest[Symbol.asyncDispose]()

@@ -29,7 +29,7 @@ async function topUp(payload: EvmPayload, headers: Record<string, string> = {}) 
   return { status: response.status, text: await response.text() }
 }
 
-const reconcile = () => app.server.app.services.paymentOperations.reconcile()
+const reconcile = () => app.server.app.services.payments.operations.reconcile()
 
 describe('whoever has not signed', () => {
   it('learns nothing about a wallet from its idempotency keys', async () => {

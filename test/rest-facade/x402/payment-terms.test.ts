@@ -16,6 +16,9 @@ const route: Route = {
   method: 'get',
   path: '/paid',
   access: 'inference',
+  limits: { counted: 'by_service', plan: () => undefined },
+  output: {},
+  errors: [],
   summary: 'Always short of money',
   handler: () => Promise.reject(new DomainError('insufficient_balance', 'too little')),
 }
@@ -35,14 +38,17 @@ test.each([
   }
   const window = { limit: 1, remaining: 1, resetAtMs: 0 }
   const services = {
-    signIn: { signIn: async () => caller },
-    signInChallenges: { create: () => ({ info: { uri: 'http://localhost/paid' } }) },
-    paymentOptions: { available: true, forRequests: async () => [BASE, SOLANA] },
-    walletStatements: { minimumNanoUsd: 0n },
-    publicUrl: 'http://localhost',
-    ratePlans: { planForManagement: () => ({ scope: 'global' }) },
-    rateLimits: { peek: async () => ({ requests: window, tokens: null, credits: null }) },
-    ledger: { balances: async () => [] },
+    wallets: {
+      signIn: { signIn: async () => caller },
+      challenges: { create: () => ({ info: { uri: 'http://localhost/paid' } }) },
+      statements: { minimumNanoUsd: 0n },
+    },
+    payments: { options: { available: true, forRequests: async () => [BASE, SOLANA] } },
+    limits: {
+      ratePlans: { planForManagement: () => ({ scope: 'global' }) },
+      rateLimits: { peek: async () => ({ requests: window, tokens: null, credits: null }) },
+    },
+    money: { ledger: { balances: async () => [] } },
   }
   await using harness = await startRestHarness([route], { caller, ...(services as object) })
   const response = await fetch(`${harness.baseUrl}/paid`, { headers: { 'sign-in-with-x': 'signed' } })

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   expect(await app.base.balanceOf(MERCHANT_ADDRESS)).toBe(merchantBefore)
-  const { counts } = await app.server.app.services.paymentOperations.status()
+  const { counts } = await app.server.app.services.payments.operations.status()
   expect(counts.filter(({ state }) => state === 'credited' || state === 'settled')).toEqual([])
 })
 afterAll(async () => {

@@ -206,7 +206,7 @@ describe('a wallet that is short of money', () => {
   test('leaves no hold and no row behind', async () => {
     const { signer, accountId } = await app.createWallet(50_000_000n)
     await app.call(signer, '/chat/completions', { body: CHAT })
-    const [usd] = await app.app.services.ledger.balances(accountId)
+    const [usd] = await app.app.services.money.ledger.balances(accountId)
     expect(usd).toMatchObject({ balanceNanoUsd: 50_000_000n, heldNanoUsd: 0n })
     const before = await app.database.db.selectFrom('accounts').select('account_id').execute()
     await shortOf(null)

@@ -105,7 +105,10 @@ describe('the audit log', () => {
   })
 
   test('shows an action whose process died on the way as started, and the doctor names it', async () => {
-    const { audit, clock } = server.app.services
+    const {
+      operations: { audit },
+      clock,
+    } = server.app.services
     await audit.begin({ actor: 'operator', action: 'accounts.grant', input: {}, requestId: 'lost' })
     expect(await newest()).toMatchObject({ outcome: 'started', finishedAt: null })
     await server.database.db

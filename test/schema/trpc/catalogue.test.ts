@@ -42,7 +42,7 @@ afterAll(async () => {
 beforeEach(async () => {
   clock.set(NOW)
   await server.database.db.deleteFrom('catalogue_changes').execute()
-  await server.app.services.catalogueChanges.refresh()
+  await server.app.services.models.changes.refresh()
 })
 
 /** USD for a million prompt tokens, as everybody reads it in `GET /models`. */
@@ -63,7 +63,7 @@ async function chat(adminKey: string, app: { url: string } = server) {
 
 /** Price of an input token on the receipt of the account's last request. */
 async function pricePaid(accountId: string): Promise<string | null | undefined> {
-  const { items } = await server.app.services.requests.list(accountId, { first: 1 })
+  const { items } = await server.app.services.usage.requests.list(accountId, { first: 1 })
   return items[0]?.lines.find(({ type }) => type === 'Input')?.unitPriceUsd
 }
 
@@ -173,7 +173,7 @@ describe('several processes', () => {
     const { changeId } = await setPrice(4, LATER)
     await setPrice(5, '2026-01-15T14:00:00Z')
     await client.catalogue.withdraw.mutate({ changeId, reason })
-    await twin.services.catalogueChanges.refresh()
+    await twin.services.models.changes.refresh()
     for (const [instant, price] of [
       ['2026-01-15T12:30:00Z', 3],
       [LATER, 3],

@@ -87,7 +87,7 @@ describe('keys', () => {
     const { accountId } = await server.createAccount()
     const limits = { usd: '9999999999', diem: null }
     const { key, apiKey } = await client.keys.create.mutate({ accountId, type: 'INFERENCE', description: 'd', limits })
-    expect(await services.auth.authenticateKey(apiKey)).toMatchObject({ accountId, keyId: key.keyId })
+    expect(await services.access.auth.authenticateKey(apiKey)).toMatchObject({ accountId, keyId: key.keyId })
     const listed = await client.keys.list.query({ accountId })
     expect(JSON.stringify(listed)).not.toContain(apiKey)
     expect(listed.find(({ keyId }) => keyId === key.keyId)).toMatchObject({
@@ -95,20 +95,20 @@ describe('keys', () => {
       usage: { currentPeriod: { usd: '0', diem: '0' } },
     })
     await client.keys.revoke.mutate({ accountId, keyId: key.keyId })
-    await expect(services.auth.authenticateKey(apiKey)).rejects.toThrow('Authentication failed')
+    await expect(services.access.auth.authenticateKey(apiKey)).rejects.toThrow('Authentication failed')
   })
 
   test('of one account cannot be revoked through another', async () => {
     const [one, two] = [await server.createAccount(), await server.createAccount()]
     const call = client.keys.revoke.mutate({
       accountId: two.accountId,
-      keyId: (await services.auth.authenticateKey(one.adminKey)).keyId,
+      keyId: (await services.access.auth.authenticateKey(one.adminKey)).keyId,
     })
     expect(await failureOf(call)).toMatchObject({
       message: 'API key not found or expired',
       data: { code: 'BAD_REQUEST' },
     })
-    expect(await services.auth.authenticateKey(one.adminKey)).toBeDefined()
+    expect(await services.access.auth.authenticateKey(one.adminKey)).toBeDefined()
   })
 })
 

@@ -31,9 +31,9 @@ test('a network without a node is not listed and not served; with public nodes a
   await using server = await startTestApp({
     file: { rpc: { publicNodes: false, networks: { 'base-mainnet': { upstreams: [{ url: node.url }] } } } },
   })
-  expect(server.app.services.rpc.networks().map(({ slug }) => slug)).toEqual(['base-mainnet'])
+  expect(server.app.services.rpc.proxy.networks().map(({ slug }) => slug)).toEqual(['base-mainnet'])
   await using open = await startTestApp({ file: { rpc: { publicNodes: true } } })
-  expect(open.app.services.rpc.networks()).toHaveLength(27)
+  expect(open.app.services.rpc.proxy.networks()).toHaveLength(27)
 })
 
 test('a development node with a chain of its own serves where the operator says so', async () => {
@@ -42,7 +42,7 @@ test('a development node with a chain of its own serves where the operator says 
   await using server = await startTestApp({
     file: { rpc: { networks: { 'ethereum-mainnet': { upstreams: [{ url: node.url, checkChain: false }] } } } },
   })
-  expect(await server.app.services.rpcNodes.inspect()).toEqual([])
+  expect(await server.app.services.rpc.nodes.inspect()).toEqual([])
   const { adminKey } = await server.createAccount()
   const response = await fetch(`${server.baseUrl}/crypto/rpc/ethereum-mainnet`, {
     method: 'POST',

@@ -232,7 +232,7 @@ describe('the whole application', () => {
         post('/chat/completions', chat(false), signIn),
         post('/api_keys/generate_web3_key', web3),
       ])
-      const reports = await app.app.services.platform.diagnose({ publicNodes: false })
+      const reports = await app.app.services.operations.platform.diagnose({ publicNodes: false })
       // Error objects of a node pass byte for byte, and a provider's reason for a 400 is the caller's to read.
       const passesOn = way.includes('JSON-RPC') || way.includes('400')
       if (!passesOn) responses.push(...rpcResponses)

@@ -87,7 +87,7 @@ describe('an upstream that trickles', () => {
   })
 
   test('is found unreachable by the inspector of nodes', async () => {
-    const reports = await app.app.services.rpcNodes.inspect()
+    const reports = await app.app.services.rpc.nodes.inspect()
     expect(reports).toEqual([expect.objectContaining({ status: 'unreachable' })])
     await expect.poll(() => upstream.open).toBe(0)
   })

@@ -11,7 +11,7 @@ interface Zone {
 
 /** The domain knows no transport, no driver and no process. */
 const TRANSPORT_PACKAGES =
-  /^(express|helmet|compression|graphql.*|@pothos\/.*|@trpc\/.*|redis|@redis\/.*|pg|@electric-sql\/.*|ws|undici|pino|prom-client|commander|node:(http|https|http2|net|process))$/
+  /^(express|helmet|compression|graphql.*|@pothos\/.*|@trpc\/.*|redis|@redis\/.*|pg|@electric-sql\/.*|ws|undici|pino|prom-client|commander|find-my-way|@fastify\/busboy|node:(http|https|http2|net|process))$/
 const FRONT_PACKAGES = /^(redis|@redis\/.*|pg|@electric-sql\/.*|undici)$/
 
 const ZONES: readonly Zone[] = [

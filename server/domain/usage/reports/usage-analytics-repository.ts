@@ -20,14 +20,14 @@ interface Sums {
   units: string
 }
 export type ModelLineSums = Sums & {
-  model_name: string
-  model_type: UsageModelType | null
-  unit_type: UsageUnitType
-  line_type: string
+  modelName: string
+  modelType: UsageModelType | null
+  unitType: UsageUnitType
+  lineType: string
   /** Of all lines of the model. */
-  model_units: string
+  modelUnits: string
 }
-export type KeySums = Sums & { key_id: string; description: string | null; last6_chars: string | null }
+export type KeySums = Sums & { keyId: string; description: string | null; last6Chars: string | null }
 export type DaySums = Pick<Sums, 'usd' | 'diem'> & { day: string }
 
 export interface AnalyticsSums {
@@ -39,7 +39,7 @@ export interface AnalyticsSums {
   /** The costliest first. */
   keys: KeySums[]
   topKeyIds: string[]
-  keyDays: { day: string; key_id: string; diem: string }[]
+  keyDays: { day: string; keyId: string; diem: string }[]
 }
 
 /** Nothing is null: aggregates of no rows. */
@@ -140,7 +140,9 @@ function parts({ byDay }: ReportRows, accountId: string): RawBuilder<unknown> {
     (select json_agg(d) from (
       select day, ${SUMS} from (${KEY} from (${byDay('total')}) c union all ${KEY} from open where key_id is not null) t group by 1
     ) d) as days,
-    (select json_agg(l order by l.model_total desc, l.model_name collate "C", l.unit_type, l.total desc, l.line_type collate "C")
+    (select json_agg(json_build_object('modelName', l.model_name, 'modelType', l.model_type, 'unitType', l.unit_type,
+        'lineType', l.line_type, 'usd', l.usd, 'diem', l.diem, 'units', l.units, 'modelUnits', l.model_units)
+        order by l.model_total desc, l.model_name collate "C", l.unit_type, l.total desc, l.line_type collate "C")
       from lines l) as lines,
     (select json_agg(model_name order by total desc, model_name collate "C") from top_models) as "topModels",
     (select json_agg(d) from (
@@ -148,13 +150,12 @@ function parts({ byDay }: ReportRows, accountId: string): RawBuilder<unknown> {
       from (${MODEL} from (${byDay('model')}) c union all ${MODEL} from open where key_id is null) m join top_skus top using (sku)
       where currency = 'diem' and sku = any(array(select sku from top_skus)) group by 1, 2
     ) d) as "modelDays",
-    (select json_agg(k order by k.total desc, k.key_id) from (
-      select t.*, a.description, a.last6_chars from key_totals t
-      left join api_keys a on a.account_id = ${accountId} and a.key_id = t.key_id
-    ) k) as keys,
+    (select json_agg(json_build_object('keyId', t.key_id, 'usd', t.usd, 'diem', t.diem, 'units', t.units,
+        'description', a.description, 'last6Chars', a.last6_chars) order by t.total desc, t.key_id)
+      from key_totals t left join api_keys a on a.account_id = ${accountId} and a.key_id = t.key_id) as keys,
     (select json_agg(key_id order by total desc, key_id) from top_keys) as "topKeyIds",
     (select json_agg(d) from (
-      select day, key_id, sum(amount_nano)::text as diem
+      select day, key_id as "keyId", sum(amount_nano)::text as diem
       from (${KEY} from (${byDay('key')}) c union all ${KEY} from open where key_id is not null) k
       where currency = 'diem' and key_id = any(array(select key_id from top_keys)) group by 1, 2
     ) d) as "keyDays"`

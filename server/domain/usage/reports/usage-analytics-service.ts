@@ -84,7 +84,7 @@ function toReport(sums: AnalyticsSums, range: UsageRange): Report {
     topModels,
     byKey,
     byKeyDaily: toChart(
-      sums.keyDays.map(({ key_id, ...row }) => ({ ...row, name: keyName(key_id) })),
+      sums.keyDays.map(({ keyId, ...row }) => ({ ...row, name: keyName(keyId) })),
       { days, names: topKeyNames },
     ),
     topKeyNames,
@@ -92,24 +92,24 @@ function toReport(sums: AnalyticsSums, range: UsageRange): Report {
 }
 
 function toModels(lines: readonly ModelLineSums[]): UsageOfModel[] {
-  const grouped = Map.groupBy(lines, (line) => JSON.stringify([line.model_name, line.unit_type, line.model_type]))
+  const grouped = Map.groupBy(lines, (line) => JSON.stringify([line.modelName, line.unitType, line.modelType]))
   return [...grouped.values()].flatMap((group): UsageOfModel[] => {
     const [first] = group
     if (first === undefined) return []
     const breakdown = group.map((line) => ({
-      type: line.line_type,
+      type: line.lineType,
       usdNano: BigInt(line.usd),
       diemNano: BigInt(line.diem),
       units: line.units,
     }))
     return [
       {
-        modelName: modelChartName(first.model_name),
-        unitType: first.unit_type,
-        modelType: first.model_type,
+        modelName: modelChartName(first.modelName),
+        unitType: first.unitType,
+        modelType: first.modelType,
         usdNano: breakdown.reduce((sum, { usdNano }) => sum + usdNano, 0n),
         diemNano: breakdown.reduce((sum, { diemNano }) => sum + diemNano, 0n),
-        units: first.model_units,
+        units: first.modelUnits,
         breakdown: breakdown.length > 1 ? breakdown : [],
       },
     ]
@@ -119,13 +119,13 @@ function toModels(lines: readonly ModelLineSums[]): UsageOfModel[] {
 function toKeys({ keys }: AnalyticsSums): UsageOfKey[] {
   const names = chartNames(
     keys.map((key) => ({
-      apiKeyId: keyIdOrNull(key.key_id),
+      apiKeyId: keyIdOrNull(key.keyId),
       description: key.description ?? '',
-      last6Chars: key.last6_chars ?? '',
+      last6Chars: key.last6Chars ?? '',
     })),
   )
   return keys.map((key, index) => ({
-    apiKeyId: keyIdOrNull(key.key_id),
+    apiKeyId: keyIdOrNull(key.keyId),
     name: names[index] ?? '',
     usdNano: BigInt(key.usd),
     diemNano: BigInt(key.diem),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { periodSpentNano } from '../../../../server/domain/api-keys/key-spend.ts'
 
-const spend = { day: '2026-01-31', day_nano: 1n, month: '2026-01-01', month_nano: 20n, lifetime_nano: 300n }
+const spend = { day: '2026-01-31', dayNano: 1n, month: '2026-01-01', monthNano: 20n, lifetimeNano: 300n }
 
 describe('what counts for a limit period', () => {
   test.each([

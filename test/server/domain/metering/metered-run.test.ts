@@ -81,13 +81,14 @@ describe('a run', () => {
     const order: string[] = []
     const journal = {
       piece: async () => undefined,
-      answered: async () => void order.push(`kept, then ${String(metering.records[0]?.end)}`),
+      answered: async () =>
+        void order.push(metering.records[0]?.end === null ? 'kept before the charge' : 'kept too late'),
     }
     await runs.run({ ...context, journal }, plan, async (run) => {
       await run.settle({ ...CHARGE, lines: [...CHARGE.lines] }, 'the response')
       return 'the response'
     })
-    expect(order).toEqual(['kept, then null'])
+    expect(order).toEqual(['kept before the charge'])
     await expect(runs.run({ ...context, journal }, plan, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(metering.records[1]).toMatchObject({ end: { kind: 'released' }, uncharged: undefined })
   })

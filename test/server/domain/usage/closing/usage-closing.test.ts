@@ -49,7 +49,7 @@ function setUp({ db }: TestDatabase, now: string) {
       const [ofModel, ...others] = (await analytics.read(accountId, range, 8)).lines
       const [ofKey] = await apiKeys.listSpend(accountId, [keyId], range)
       expect(others).toEqual([])
-      return [cube.totals.amountNanoUsd, BigInt(ofModel?.usd ?? 0), BigInt(ofKey?.recent_nano ?? 0)]
+      return [cube.totals.amountNanoUsd, BigInt(ofModel?.usd ?? 0), BigInt(ofKey?.recentNano ?? 0)]
     },
     faults: async () => (await money.ledger.verify()).checks.filter(({ ok }) => !ok),
   }

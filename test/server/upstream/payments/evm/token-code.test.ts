@@ -4,7 +4,7 @@ import { systemClock } from '../../../../../server/domain/clock.ts'
 import type { PaymentNetwork, SignedPayment } from '../../../../../server/domain/payments/payment-network.ts'
 import { createEvmPayments } from '../../../../../server/upstream/payments/evm/create-evm-payments.ts'
 import { BASE_NETWORK, type BaseChain, startBaseChain, USDC_ADDRESS } from '../../../../support/base-chain.ts'
-import { createFundedPayer, createPayer, signAuthorization } from '../../../../support/base-payments.ts'
+import { createFundedPayer, signAuthorization } from '../../../../support/base-payments.ts'
 import { evmSettings } from '../../../../support/evm-settings.ts'
 import { createRecordingLog } from '../../../../support/recording-log.ts'
 import { type NodeProxy, startNodeProxy } from '../../../../support/node-proxy.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await chain.close()
 })
 
-const read = async (signer = createPayer()): Promise<SignedPayment> => {
+const read = async (signer: Awaited<ReturnType<typeof createFundedPayer>>): Promise<SignedPayment> => {
   const payload = await signAuthorization(signer)
   return network.read({ scheme: 'exact', network: BASE_NETWORK, asset: null, payTo: null, payload })
 }
@@ -37,7 +37,7 @@ test.each([
 ])('a node that withholds %s decides nothing, and ends no process', async (_, withheld) => {
   node.refuse = (method, body) =>
     method === 'eth_getCode' && withheld(body) ? { code: -32_603, message: 'busy' } : undefined
-  await expect(network.verify(await read())).rejects.toThrow('the node did not respond')
+  await expect(network.verify(await read(await createFundedPayer(chain)))).rejects.toThrow('the node gave no answer')
   const outcome = await network.settle(await read(await createFundedPayer(chain)), async () => {})
   expect(outcome.kind).toBe('unknown')
   await setImmediate()

@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller } from '../server/domain/caller.ts'
+import type { Services } from '../server/domain/services.ts'
+import { Exchange, type Target } from './exchange.ts'
+import { type RequestPayment, setPaymentResponse } from './x402/payment.ts'
+
+const EMPTY = Buffer.alloc(0)
+
+/** A request as the HTTP server hands it over, with what its path says. */
+export interface Incoming {
+  request: IncomingMessage
+  response: ServerResponse
+  services: Services
+  target: Target
+}
+
+/** What is known of a request before its handler runs. */
+export interface Received {
+  caller: Caller | null
+  body?: unknown
+  rawBody?: Buffer
+  requestId?: string
+  payment?: RequestPayment | undefined
+}
+
+/** Starts the response to a request: it names its request and the release, whatever becomes of it. */
+export function beginExchange(
+  { request, response, services, target }: Incoming,
+  { caller, body, rawBody = EMPTY, requestId = services.ids.requestId(), payment }: Received = { caller: null },
+): Exchange {
+  const exchange = new Exchange({ request, response, services, target, requestId, caller, body, rawBody })
+  exchange.setHeader('CF-RAY', requestId)
+  exchange.setHeader('X-Request-ID', requestId)
+  exchange.setHeader(`x-${services.identity.serviceName}-version`, services.identity.version)
+  // Also on a rejection: what was paid is on the wallet's balance, whatever became of the request.
+  if (payment?.kind === 'credited') setPaymentResponse(exchange, payment.credited)
+  return exchange
+}

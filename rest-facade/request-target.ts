@@ -1,0 +1,36 @@
+const ORIGIN = /^https?:\/\/[^/?#]*/i
+
+export interface RequestTarget {
+  path: string
+  /** The query without its question mark. */
+  search: string
+}
+
+/** Path and query of a request line; a client that takes Sluice for a proxy writes the whole URL there. */
+export function readRequestTarget(written: string): RequestTarget {
+  const url = written.startsWith('/') ? written : written.replace(ORIGIN, '')
+  const fragment = url.indexOf('#')
+  const whole = fragment < 0 ? url : url.slice(0, fragment)
+  const query = whole.indexOf('?')
+  return query < 0 ? { path: whole, search: '' } : { path: whole.slice(0, query), search: whole.slice(query + 1) }
+}
+
+/** Whether a path leads to the base path or below it, in whichever case it is written. */
+export function isBelow(basePath: string, path: string): boolean {
+  const next = path[basePath.length]
+  return (
+    (next === undefined || next === '/') &&
+    (path.startsWith(basePath) || path.slice(0, basePath.length).toLowerCase() === basePath)
+  )
+}
+
+/** Whether each escape in a path stands for a character. */
+export function isReadable(path: string): boolean {
+  if (!path.includes('%')) return true
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
