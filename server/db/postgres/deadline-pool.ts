@@ -82,7 +82,7 @@ export class DeadlinePool {
       const { rows } = await connection.query("select 1 where current_setting('transaction_read_only') = 'off'", [])
       if (rows.length > 0) return
       this.#surroundings.suspicion.level++
-      throw new Error('The database is a standby, which takes no charges')
+      throw new Error('The database is a standby and cannot accept charges')
     } finally {
       connection.release()
     }
