@@ -4,6 +4,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 const QUERY_CANCELED = '57014'
 const READ_ONLY_TRANSACTION = '25006'
 const DISK_FULL = '53100'
+const CHECK_VIOLATION = '23514'
 
 /** SQLSTATE codes after which a connection is of no more use: the server ends, or turns the session away. */
 const LOST_SQLSTATES = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300', READ_ONLY_TRANSACTION])
@@ -38,6 +39,11 @@ export function isReadOnlySession(error: unknown): boolean {
 /** True where a lock was not had within the time that the transaction was ready to wait. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === LOCK_NOT_AVAILABLE
+}
+
+/** True if a row breaks a rule of its table, among them the bounds of a partition. */
+export function isCheckViolation(error: unknown): boolean {
+  return codeOf(error) === CHECK_VIOLATION
 }
 
 /** True where the database has no room left for what it is to store. */

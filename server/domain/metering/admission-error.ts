@@ -3,7 +3,7 @@ import { formatUsd } from '../money.ts'
 import type { Hold } from './hold.ts'
 import type { LimitPeriod } from '../api-keys/api-key.ts'
 import { periodEndOf } from '../api-keys/key-spend.ts'
-import type { AdmitResult } from './hold-repository.ts'
+import type { AdmitResult } from './money-item.ts'
 import { LaneRejection } from './lane-entry.ts'
 
 /** How to make a request cheaper, whatever its kind. */

@@ -1,4 +1,9 @@
-import type { AdmitItem, SettleItem } from './hold-repository.ts'
+import { utcInstant } from '../clock.ts'
+import type { Usage, UsageLine } from './hold.ts'
+import type { Admission, Settlement } from './money-item.ts'
+
+/** What the column holds: 24 days. */
+const DURATION_MS_MAX = 2 ** 31 - 1
 
 /**
  * Batches as PostgreSQL writes arrays of composite values. Its server reads them in a third of the time of JSON, which
@@ -8,38 +13,56 @@ export function arrayText(elements: readonly string[]): string {
   return `{${elements.map(quoted).join(',')}}`
 }
 
-export function admissionText({ account_id, request_id, key_id, amount_nano, admitted_at }: AdmitItem): string {
-  return `(${account_id},${request_id},${key_id ?? ''},${amount_nano},${admitted_at ?? ''})`
+/** The database type `admission`. */
+export function admissionText({ accountId, requestId, keyId, amountNano, lateAt }: Admission): string {
+  const late = lateAt === null ? '' : utcInstant(lateAt)
+  return `(${accountId},${requestId},${keyId ?? ''},${amountNano},${late})`
 }
 
-export function settlementText(item: SettleItem): string {
-  const lines = (item.lines ?? []).map((line) => ({ ...line, type: toStorable(line.type) }))
+/** The database type `settlement`. */
+export function settlementText({
+  accountId,
+  requestId,
+  currency,
+  day,
+  chargeNano,
+  transferId,
+  usage,
+}: Settlement): string {
+  const head = `${accountId},${requestId},${currency},${day},${chargeNano},${transferId}`
+  return `(${head},${usage === null ? NO_USAGE : usageText(usage)})`
+}
+
+/** Null in all fields of the usage, but no lines. */
+const NO_USAGE = ',,,,,{},,,,,'
+
+function usageText(usage: Usage): string {
+  const lines = usage.lines.map(toStoredLine)
   const priced = lines.map(({ type, units, amount }) => `(${quoted(type)},${units},${amount})`)
   const fields = [
-    item.account_id,
-    item.request_id,
-    item.currency,
-    item.day,
-    item.charge_nano,
-    item.transfer_id,
-    optional(item.sku),
-    optional(item.model_name),
-    optional(item.model_type),
-    optional(item.unit_type),
-    item.lines === undefined ? '' : quoted(JSON.stringify(lines)),
+    optional(usage.sku),
+    optional(usage.modelName),
+    optional(usage.modelType),
+    optional(usage.unitType),
+    quoted(JSON.stringify(lines)),
     quoted(arrayText(priced)),
-    optional(item.outcome),
-    item.estimated ?? '',
-    optional(item.upstream_id),
-    item.retries ?? '',
-    item.duration_ms ?? '',
+    optional(usage.outcome),
+    usage.estimated,
+    optional(usage.upstreamId),
+    usage.retries,
+    Math.min(Math.max(0, Math.round(usage.durationMs)), DURATION_MS_MAX),
   ]
-  return `(${fields.join(',')})`
+  return fields.join(',')
+}
+
+function toStoredLine({ type, units, amountNanoUsd, unitPriceUsd }: UsageLine) {
+  const line = { type: toStorable(type), units, amount: amountNanoUsd.toString() }
+  return unitPriceUsd === undefined ? line : { ...line, price: unitPriceUsd }
 }
 
 /** An absent field is null; an empty text is not. */
-function optional(text: string | null | undefined): string {
-  return text === null || text === undefined ? '' : quoted(toStorable(text))
+function optional(text: string | null): string {
+  return text === null ? '' : quoted(toStorable(text))
 }
 
 function quoted(text: string): string {

@@ -2,15 +2,12 @@ import { utcDay } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { RateGrant } from '../rate-limits/rate-plan.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage, UsageLine } from './hold.ts'
-import type { ExtendOutcome, SettleItem, SettleResult } from './hold-repository.ts'
+import type { ExtendOutcome, Settlement, SettleResult } from './money-item.ts'
 import type { MeteredRequest } from './metered-request.ts'
 import { holdLost } from './admission-error.ts'
 
-/** What the column holds: 24 days. */
-const DURATION_MS_MAX = 2 ** 31 - 1
-
 export interface HeldRequestDeps {
-  settle: (item: SettleItem) => Promise<SettleResult>
+  settle: (item: Settlement) => Promise<SettleResult>
   /** The settlement is durable or has failed for good, and its hold, if one is left, is to be released; told exactly once. */
   ended: (hold: Hold) => void
   /** Grows the hold to this amount. */
@@ -65,30 +62,16 @@ export class HeldRequest implements MeteredRequest {
     return this.#finishOnce(this.#usageItem(usage), used)
   }
 
-  #releaseItem(usage: UnchargedUsage | undefined): SettleItem {
-    if (usage === undefined) return { ...this.#item(), charge_nano: '0', sku: null }
-    return this.#usageItem({ ...usage, lines: [] })
+  #releaseItem(usage: UnchargedUsage | undefined): Settlement {
+    return usage === undefined ? this.#settlement(0n, null) : this.#usageItem({ ...usage, lines: [] })
   }
 
-  #usageItem(usage: Usage): SettleItem {
+  #usageItem(usage: Usage): Settlement {
     const lines = fitLines(usage.lines, this.hold.amountNanoUsd)
-    return {
-      ...this.#item(),
-      charge_nano: sumOf(lines).toString(),
-      sku: usage.sku,
-      model_name: usage.modelName,
-      model_type: usage.modelType,
-      unit_type: usage.unitType,
-      lines: lines.map(toItemLine),
-      outcome: usage.outcome,
-      estimated: usage.estimated,
-      upstream_id: usage.upstreamId,
-      retries: usage.retries,
-      duration_ms: Math.min(Math.max(0, Math.round(usage.durationMs)), DURATION_MS_MAX),
-    }
+    return this.#settlement(sumOf(lines), { ...usage, lines })
   }
 
-  async #finishOnce(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
+  async #finishOnce(item: Settlement, used: { tokens?: number; credits?: number }): Promise<Receipt> {
     try {
       this.#deps.returnWindows(this.grant, used)
       return await this.#finish(item)
@@ -97,10 +80,10 @@ export class HeldRequest implements MeteredRequest {
     }
   }
 
-  async #finish(item: SettleItem): Promise<Receipt> {
+  async #finish(item: Settlement): Promise<Receipt> {
     const result = await this.#write(item)
     // Released by a sweeper while this process was cut off: nothing was charged, so nothing may be completed.
-    if (result.outcome === 'lost' && item.lines !== undefined && item.lines.length > 0) {
+    if (result.outcome === 'lost' && item.usage !== null && item.usage.lines.length > 0) {
       throw holdLost()
     }
     this.#deps.settled(this.hold)
@@ -118,7 +101,7 @@ export class HeldRequest implements MeteredRequest {
     return this.receipt
   }
 
-  #write(item: SettleItem): Promise<SettleResult> {
+  #write(item: Settlement): Promise<SettleResult> {
     return this.#deps.settle(item).catch((cause: unknown) => {
       throw new DomainError(
         'unavailable',
@@ -128,20 +111,18 @@ export class HeldRequest implements MeteredRequest {
     })
   }
 
-  #item(): Omit<SettleItem, 'charge_nano' | 'sku'> {
+  #settlement(chargeNano: bigint, usage: Usage | null): Settlement {
+    const { accountId, requestId, currency, admittedAt } = this.hold
     return {
-      account_id: this.hold.accountId,
-      request_id: this.hold.requestId,
-      currency: this.hold.currency,
-      day: utcDay(this.hold.admittedAt),
-      transfer_id: this.#deps.transferId(),
+      accountId,
+      requestId,
+      currency,
+      day: utcDay(admittedAt),
+      transferId: this.#deps.transferId(),
+      chargeNano,
+      usage,
     }
   }
-}
-
-function toItemLine({ type, units, amountNanoUsd, unitPriceUsd }: UsageLine): NonNullable<SettleItem['lines']>[number] {
-  const line = { type, units, amount: amountNanoUsd.toString() }
-  return unitPriceUsd === undefined ? line : { ...line, price: unitPriceUsd }
 }
 
 function sumOf(lines: readonly UsageLine[]): bigint {
@@ -149,7 +130,7 @@ function sumOf(lines: readonly UsageLine[]): bigint {
 }
 
 /** A charge never exceeds its hold: what is above comes off the last lines first, so that the lines still add up to the charge. */
-function fitLines(lines: readonly UsageLine[], maxNanoUsd: bigint): readonly UsageLine[] {
+function fitLines(lines: UsageLine[], maxNanoUsd: bigint): UsageLine[] {
   let free = maxNanoUsd
   if (sumOf(lines) <= free) return lines
   return lines.map((line) => {

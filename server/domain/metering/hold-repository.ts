@@ -5,73 +5,8 @@ import { utcInstant } from '../clock.ts'
 import type { LimitPeriod } from '../api-keys/api-key.ts'
 import type { Currency } from '../money.ts'
 import { admissionText, arrayText, settlementText } from './batch-text.ts'
-
-/** One admission: the database type `admission`. */
-export interface AdmitItem {
-  account_id: string
-  request_id: string
-  key_id: string | null
-  amount_nano: string
-  /** Only of a late charge: the instant of the original request. The database's clock decides about all others. */
-  admitted_at: string | null
-}
-
-export type AdmitOutcome =
-  | 'admitted'
-  | 'insufficient_balance'
-  | 'key_limit_usd'
-  | 'key_limit_diem'
-  | 'key_inactive'
-  /** Only of a late charge: the usage of its request exists, so there is nothing to charge. */
-  | 'settled_before'
-
-export interface AdmitResult {
-  outcome: AdmitOutcome
-  /** The currency that pays; null when rejected. */
-  currency: Currency | null
-  usdNano: bigint
-  diemNano: bigint
-  /** By the database's clock, which decides the day and month of the request; null when rejected. */
-  admittedAt: Date | null
-}
-
-/** One settlement: the database type `settlement`. */
-export interface SettleItem {
-  account_id: string
-  request_id: string
-  currency: Currency
-  day: string
-  charge_nano: string
-  transfer_id: string
-  /** Null releases the hold: nothing is charged and no usage is written. */
-  sku: string | null
-  model_name?: string
-  model_type?: string | null
-  unit_type?: string
-  lines?: { type: string; units: number; amount: string; price?: string }[]
-  outcome?: string
-  estimated?: boolean
-  upstream_id?: string | null
-  retries?: number
-  duration_ms?: number
-}
-
-export interface SettleResult {
-  /** `settled_before`: an earlier attempt did it. `lost`: a sweeper released the hold first, so nothing was charged. */
-  outcome: 'settled' | 'settled_before' | 'lost'
-  chargedNano: bigint
-  balanceAfterNano: bigint
-}
-
-/** `insufficient`: by the balance or the key's limit. `lost`: the hold has ended, or a sweeper released it. */
-export type ExtendOutcome = 'extended' | 'insufficient' | 'key_inactive' | 'lost'
-
-export type MoneyItem = { kind: 'settle'; item: SettleItem } | { kind: 'admit'; item: AdmitItem }
-/** `busy`: another transaction has locked the account's balance, so nothing was done. */
-export type MoneyResult =
-  | { kind: 'settle'; result: SettleResult }
-  | { kind: 'admit'; result: AdmitResult }
-  | { kind: 'busy' }
+import type { AdmitOutcome, ExtendOutcome, MoneyItem, MoneyResult, Settlement, SettleResult } from './money-item.ts'
+import { itemAt } from '../item-at.ts'
 
 /** Of one batch of the money path. */
 export interface BatchOptions {
@@ -99,7 +34,7 @@ interface BatchRow {
 
 /** A hold as the database has it, with what would release it. */
 export interface OpenHold {
-  release: SettleItem
+  release: Settlement
   amountNano: bigint
   admittedAt: Date
 }
@@ -154,9 +89,8 @@ export class HoldRepository {
     { toNano, at }: { toNano: bigint; at: Date },
   ): Promise<ExtendOutcome> {
     const values = [accountId, requestId, toNano.toString(), utcInstant(at)]
-    const [row] = (await this.#run(EXTEND, values)) as { outcome: ExtendOutcome }[]
-    if (row === undefined) throw new Error('the database returned no result for an extension')
-    return row.outcome
+    const rows = (await this.#run(EXTEND, values)) as { outcome: ExtendOutcome }[]
+    return itemAt(rows, 0).outcome
   }
 
   /**
@@ -203,10 +137,10 @@ export class HoldRepository {
     }>`
       select h.account_id, h.request_id, h.currency, h.day, h.amount_nano, h.admitted_at from holds h
       where ${condition}`.execute(this.#db)
-    return rows.map(({ amount_nano: amountNano, admitted_at: admittedAt, ...row }) => ({
-      release: { ...row, charge_nano: '0', transfer_id: row.request_id, sku: null },
-      amountNano,
-      admittedAt,
+    return rows.map(({ account_id: accountId, request_id: requestId, currency, day, ...row }) => ({
+      release: { accountId, requestId, currency, day, transferId: requestId, chargeNano: 0n, usage: null },
+      amountNano: row.amount_nano,
+      admittedAt: row.admitted_at,
     }))
   }
 

@@ -1,7 +1,8 @@
 import { type Clock, utcDay } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
-import type { HoldRepository, OpenHold, SettleItem, SettleResult } from './hold-repository.ts'
+import type { HoldRepository, OpenHold } from './hold-repository.ts'
+import type { Settlement, SettleResult } from './money-item.ts'
 
 const HEARTBEAT_SECONDS = 10
 /** A process whose lease is older is dead to the others. */
@@ -12,7 +13,7 @@ const SWEEP_ITEMS_MAX = 1_000
 
 export interface HoldSweeperDeps {
   holds: HoldRepository
-  settle: (item: SettleItem) => Promise<SettleResult>
+  settle: (item: Settlement) => Promise<SettleResult>
   /** Whether a request of this process is between the begin of its admission and the end of its settlement. */
   isUnderWay: (requestId: string) => boolean
   /** DIEM of an earlier day that a release gave back. */
@@ -60,7 +61,7 @@ export class HoldSweeper {
     const { holds, processId, isUnderWay } = this.#deps
     const own = await holds.listOfProcess(processId)
     // Asked afterwards, so that no hold among them is of a request that began meanwhile.
-    const left = own.filter(({ release }) => !isUnderWay(release.request_id))
+    const left = own.filter(({ release }) => !isUnderWay(release.requestId))
     // What cannot be released now is found again the next time.
     await Promise.allSettled(left.map((hold) => this.#release(hold)))
   }
@@ -87,7 +88,7 @@ export class HoldSweeper {
   async #release({ release, amountNano, admittedAt }: OpenHold): Promise<void> {
     const { settle, expireRest, released } = this.#deps
     const { outcome } = await settle(release)
-    const { account_id: accountId, request_id: requestId, currency } = release
+    const { accountId, requestId, currency } = release
     // A process that was thought dead may have settled it meanwhile.
     if (currency === 'diem' && outcome === 'settled')
       await expireRest({ accountId, requestId, day: utcDay(admittedAt) }, amountNano)

@@ -1,4 +1,4 @@
-import type { MoneyItem, MoneyResult } from './hold-repository.ts'
+import type { MoneyItem, MoneyResult } from './money-item.ts'
 
 export type LaneRejectionReason = 'full' | 'late' | 'client_left'
 
@@ -44,7 +44,7 @@ export class LaneEntry {
   }
 
   get accountId(): string {
-    return this.item.item.account_id
+    return this.item.item.accountId
   }
 
   get ended(): boolean {

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../caller.ts'
 import type { RateGrant, RatePlan } from '../rate-limits/rate-plan.ts'
-import type { ExtendOutcome } from './hold-repository.ts'
+import type { ExtendOutcome } from './money-item.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage } from './hold.ts'
 
 export interface AdmissionRequest {

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../caller.ts'
-import { type Clock, utcDay, utcInstant } from '../clock.ts'
+import { type Clock, utcDay } from '../clock.ts'
 import { isLockTimeout, isTransientDatabaseFailure } from '../database-failure.ts'
 import { toUuid, type IdSource } from '../ids.ts'
 import { within } from '../within.ts'
@@ -8,16 +8,9 @@ import type { DiemAllowance } from '../ledger/diem-allowance.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
 import { HeldRequest } from './held-request.ts'
 import { chargeOf, type Hold } from './hold.ts'
-import type {
-  AdmitItem,
-  AdmitOutcome,
-  AdmitResult,
-  ExtendOutcome,
-  HoldRepository,
-  SettleItem,
-  SettleResult,
-} from './hold-repository.ts'
+import type { HoldRepository } from './hold-repository.ts'
 import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
+import type { Admission, AdmitOutcome, AdmitResult, ExtendOutcome, Settlement, SettleResult } from './money-item.ts'
 import { MoneyLane, type SubmitOptions } from './money-lane.ts'
 import { belowMinimum, notAdmitted, admissionError, type KeyLimit } from './admission-error.ts'
 
@@ -108,11 +101,9 @@ export class MeteringService implements Metering, LateMetering {
   }
 
   /** Ends holds in the same batches as everything else; the sweeper's entry. */
-  settleItem(item: SettleItem): Promise<SettleResult> {
-    return this.#lane.submit({ kind: 'settle', item }, { patienceMs: this.#patience.settleMs }).then((settled) => {
-      if (settled.kind !== 'settle') throw new Error('a settlement has a settlement result')
-      return settled.result
-    })
+  async settleItem(item: Settlement): Promise<SettleResult> {
+    const { result } = await this.#lane.submit({ kind: 'settle', item }, { patienceMs: this.#patience.settleMs })
+    return result
   }
 
   async #open(requestId: string, request: AdmissionRequest): Promise<MeteredRequest> {
@@ -155,11 +146,11 @@ export class MeteringService implements Metering, LateMetering {
     await within(this.#patience.admitMs, diemAllowance.ensure(accountId, clock.now()))
     const result = await this.#admit(
       {
-        account_id: accountId,
-        request_id: requestId,
-        key_id: keyId,
-        amount_nano: amountNanoUsd.toString(),
-        admitted_at: lateAt === null ? null : utcInstant(lateAt),
+        accountId,
+        requestId,
+        keyId,
+        amountNano: amountNanoUsd,
+        lateAt,
       },
       { signal, patienceMs: this.#patience.admitMs - (clock.monotonicMs() - startMs) },
     )
@@ -193,27 +184,20 @@ export class MeteringService implements Metering, LateMetering {
   async #assertMinimum({ accountId, requestId, admittedAt, currency, balancesBefore }: Hold): Promise<void> {
     const { walletMinimumNanoUsd } = this.#deps
     if (balancesBefore.usdNano + balancesBefore.diemNano >= walletMinimumNanoUsd) return
-    const release: SettleItem = {
-      account_id: accountId,
-      request_id: requestId,
-      day: utcDay(admittedAt),
-      currency,
-      charge_nano: '0',
-      transfer_id: requestId,
-      sku: null,
-    }
+    const day = utcDay(admittedAt)
+    const release = { accountId, requestId, day, currency, chargeNano: 0n, transferId: requestId, usage: null }
     // The client hears of its balance all the same; the sweeper finds a hold that is left.
     await this.settleItem(release).catch(() => undefined)
     this.#deps.balanceFeed.changed(accountId)
     throw belowMinimum(balancesBefore, walletMinimumNanoUsd)
   }
 
-  async #admit(item: AdmitItem, options: SubmitOptions): Promise<AdmitResult> {
-    const admitted = await this.#lane.submit({ kind: 'admit', item }, options).catch((error: unknown) => {
+  async #admit(item: Admission, options: SubmitOptions): Promise<AdmitResult> {
+    try {
+      return (await this.#lane.submit({ kind: 'admit', item }, options)).result
+    } catch (error) {
       throw notAdmitted(error)
-    })
-    if (admitted.kind !== 'admit') throw new Error('an admission has an admission result')
-    return admitted.result
+    }
   }
 
   /** Sent again while the database is away or the account is locked: growing to an amount is safe to repeat. */
@@ -232,7 +216,7 @@ export class MeteringService implements Metering, LateMetering {
   }
 
   readonly #heldRequestPorts = {
-    settle: (item: SettleItem) => this.settleItem(item),
+    settle: (item: Settlement) => this.settleItem(item),
     ended: ({ requestId }: Hold) => this.#end(requestId),
     extend: (hold: Hold, toNano: bigint) => this.#extend(hold, toNano),
     settled: (hold: Hold) => this.#deps.balanceFeed.changed(hold.accountId),

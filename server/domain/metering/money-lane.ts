@@ -1,6 +1,6 @@
 import { isLockTimeout, isTransientDatabaseFailure } from '../database-failure.ts'
 import { ContendedAccounts, type ContendedOutcome } from './contended-accounts.ts'
-import type { MoneyItem, MoneyResult } from './hold-repository.ts'
+import type { AdmitDecision, AdmitItem, MoneyItem, MoneyResult, SettleDecision, SettleItem } from './money-item.ts'
 import { LaneEntry } from './lane-entry.ts'
 
 /** Largest batch; bounds the time that one database call may take. */
@@ -58,6 +58,8 @@ export class MoneyLane {
   }
 
   /** Fails with a `LaneRejection`, or with what the database rejected the item with. */
+  submit(item: SettleItem, options: SubmitOptions): Promise<SettleDecision>
+  submit(item: AdmitItem, options: SubmitOptions): Promise<AdmitDecision>
   submit(item: MoneyItem, { patienceMs, signal }: SubmitOptions): Promise<MoneyResult> {
     const lastTick = this.#tick + Math.ceil(patienceMs / TICK_MS)
     const entry: LaneEntry = new LaneEntry({ item, lastTick, signal, ended: () => this.#ended(entry) })

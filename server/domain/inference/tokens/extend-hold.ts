@@ -1,4 +1,4 @@
-import type { ExtendOutcome } from '../../metering/hold-repository.ts'
+import type { ExtendOutcome } from '../../metering/money-item.ts'
 import type { MeteredRequest } from '../../metering/metered-request.ts'
 
 /**

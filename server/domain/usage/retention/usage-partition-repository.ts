@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
-import { isLockTimeout } from '../../database-failure.ts'
+import { isCheckViolation, isLockTimeout } from '../../database-failure.ts'
 import { ledgerNow } from '../ledger-now-repository.ts'
 
 /** A partitioned table of usage: what its partitions are called, and by which column they are split. */
@@ -111,7 +111,8 @@ export class UsagePartitionRepository {
       })
       return true
     } catch (error) {
-      if (isLockTimeout(error)) return false
+      // A row of the span came into the default partition between the look and the making.
+      if (isLockTimeout(error) || isCheckViolation(error)) return false
       throw error
     }
   }

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { utcDay, utcInstant } from '../../../../server/domain/clock.ts'
-import type { MoneyItem, MoneyResult } from '../../../../server/domain/metering/hold-repository.ts'
+import { utcDay } from '../../../../server/domain/clock.ts'
+import type { Usage } from '../../../../server/domain/metering/hold.ts'
+import type { MoneyItem, MoneyResult } from '../../../../server/domain/metering/money-item.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness, type MoneyHarness } from '../../../support/money-harness.ts'
@@ -94,33 +95,36 @@ const requestIdOf = (number: number) => `00000000-0000-4000-8000-${String(number
 function itemsOf(batch: Batch, { accountId, keyIds, admitted, settled }: World, now: Date): MoneyItem[] {
   const settlements = batch.settlements.map((one): MoneyItem => {
     const { currency, admittedAt } = admitted.get(one.request) ?? { currency: 'usd' as const, admittedAt: now }
-    const request_id = requestIdOf(one.request)
-    const common = { account_id: accountId, request_id, currency, day: utcDay(admittedAt), transfer_id: request_id }
-    if (one.isRelease) return { kind: 'settle', item: { ...common, charge_nano: '0', sku: null } }
-    const usage = {
-      model_name: 'Model',
-      model_type: 'LLM',
-      unit_type: 'tokens',
+    const requestId = requestIdOf(one.request)
+    const common = { accountId, requestId, currency, day: utcDay(admittedAt), transferId: requestId }
+    if (one.isRelease) return { kind: 'settle', item: { ...common, chargeNano: 0n, usage: null } }
+    const usage: Usage = {
+      sku: 'model',
+      modelName: 'Model',
+      modelType: 'LLM',
+      unitType: 'tokens',
       outcome: 'completed',
       estimated: false,
+      lines: one.lines.map(({ amount, ...line }) => ({ ...line, amountNanoUsd: BigInt(amount) })),
+      upstreamId: null,
+      retries: 0,
+      durationMs: 1,
     }
-    const run = { sku: 'model', lines: one.lines, upstream_id: null, retries: 0, duration_ms: 1 }
-    return { kind: 'settle', item: { ...common, ...usage, ...run, charge_nano: String(one.charge) } }
+    return { kind: 'settle', item: { ...common, usage, chargeNano: BigInt(one.charge) } }
   })
   const mayBeSettled = (request: number) =>
     settled.has(request) || batch.settlements.some((one) => one.request === request)
   const admissions = batch.admissions.map((one): MoneyItem => {
     // Only a late charge comes with the id of a request that may be settled.
     const original = one.isLate || mayBeSettled(one.request) ? admitted.get(one.request) : undefined
-    const admitted_at = original === undefined ? null : utcInstant(original.admittedAt)
-    const key_id = keyIds[one.key] ?? null
     const item = {
-      account_id: accountId,
-      request_id: requestIdOf(one.request),
-      key_id,
-      amount_nano: String(one.amount),
+      accountId,
+      requestId: requestIdOf(one.request),
+      keyId: keyIds[one.key] ?? null,
+      amountNano: BigInt(one.amount),
+      lateAt: original?.admittedAt ?? null,
     }
-    return { kind: 'admit', item: { ...item, admitted_at } }
+    return { kind: 'admit', item }
   })
   return [...settlements, ...admissions]
 }

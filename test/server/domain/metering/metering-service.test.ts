@@ -151,7 +151,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
   test('a settlement whose answer got lost is recognised when it is sent again', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 500n)
-    const item = settlementOf(hold, '400')
+    const item = settlementOf(hold, 400n)
     expect(await money.metering.settleItem(item)).toEqual({
       outcome: 'settled',
       chargedNano: 400n,
@@ -167,13 +167,8 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
   test('an admission whose answer got lost is admitted once when it is sent again', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 600n)
-    const item = {
-      account_id: hold.accountId,
-      request_id: hold.requestId,
-      key_id: hold.keyId,
-      amount_nano: '600',
-      admitted_at: null,
-    }
+    const { accountId, requestId, keyId } = hold
+    const item = { accountId, requestId, keyId, amountNano: 600n, lateAt: null }
     const batch = { processId: money.processId, at: clock.now(), waits: false }
     expect(await money.holds.settleAndAdmit([{ kind: 'admit', item }], batch)).toMatchObject([
       { kind: 'admit', result: { outcome: 'admitted', currency: 'usd' } },
@@ -262,24 +257,9 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect((await request.settle(usageOf(10n))).settledNow).toBe(true)
   })
 
-  function settlementOf(hold: MeteredRequest['hold'], chargeNano: string) {
-    return {
-      account_id: hold.accountId,
-      request_id: hold.requestId,
-      currency: hold.currency,
-      day: hold.admittedAt.toISOString().slice(0, 10),
-      charge_nano: chargeNano,
-      transfer_id: hold.requestId,
-      sku: 'm',
-      model_name: 'M',
-      model_type: null,
-      unit_type: 'tokens',
-      lines: [{ type: 'Input', units: 1, amount: chargeNano }],
-      outcome: 'completed',
-      estimated: false,
-      upstream_id: null,
-      retries: 0,
-      duration_ms: 1,
-    }
+  function settlementOf(hold: MeteredRequest['hold'], chargeNano: bigint) {
+    const { accountId, requestId, currency, admittedAt } = hold
+    const day = admittedAt.toISOString().slice(0, 10)
+    return { accountId, requestId, currency, day, transferId: requestId, chargeNano, usage: usageOf(chargeNano) }
   }
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { MoneyItem, MoneyResult } from '../../../../server/domain/metering/hold-repository.ts'
+import type { AdmitItem, MoneyItem, MoneyResult, SettleItem } from '../../../../server/domain/metering/money-item.ts'
 import { LaneRejection } from '../../../../server/domain/metering/lane-entry.ts'
 import { MoneyLane } from '../../../../server/domain/metering/money-lane.ts'
 
@@ -8,20 +8,12 @@ type Send = (items: readonly MoneyItem[], options: { waits: boolean }) => Promis
 const PATIENT = { patienceMs: 60_000 }
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
 
-function admission(account_id: string, request_id = account_id): MoneyItem {
-  return { kind: 'admit', item: { account_id, request_id, key_id: null, amount_nano: '1', admitted_at: null } }
+function admission(accountId: string, requestId = accountId): AdmitItem {
+  return { kind: 'admit', item: { accountId, requestId, keyId: null, amountNano: 1n, lateAt: null } }
 }
 
-function release(account_id: string, request_id = account_id): MoneyItem {
-  const item = {
-    account_id,
-    request_id,
-    currency: 'usd',
-    day: '2026-01-01',
-    charge_nano: '0',
-    transfer_id: '',
-    sku: null,
-  }
+function release(accountId: string, requestId = accountId): SettleItem {
+  const item = { accountId, requestId, day: '2026-01-01', chargeNano: 0n, transferId: '', usage: null }
   return { kind: 'settle', item: { ...item, currency: 'usd' } }
 }
 
@@ -35,7 +27,7 @@ function createLane(send: Send) {
   const batches: { ids: string[]; waits: boolean }[] = []
   const lane = new MoneyLane({
     send: (items, options) => {
-      batches.push({ ids: items.map(({ item }) => item.request_id), ...options })
+      batches.push({ ids: items.map(({ item }) => item.requestId), ...options })
       return send(items, options)
     },
     wait: pause,
@@ -76,7 +68,7 @@ describe('the money lane', () => {
     let locked = true
     const { lane, batches } = createLane(async (items, { waits }) => {
       if (waits) await unlocked.promise
-      return items.map(({ item }) => (!waits && locked && item.account_id === 'locked' ? { kind: 'busy' } : admitted()))
+      return items.map(({ item }) => (!waits && locked && item.accountId === 'locked' ? { kind: 'busy' } : admitted()))
     })
     const first = lane.submit(admission('locked', '1'), PATIENT)
     await expect.poll(() => batches.some(({ waits }) => waits)).toBe(true)
@@ -111,7 +103,7 @@ describe('the money lane', () => {
 
   test('an item that the database rejects fails alone, and its account delays nobody afterwards', async () => {
     const { lane, batches } = createLane(async (items) => {
-      if (items.some(({ item }) => item.request_id.startsWith('bad'))) throw new Error('out of range')
+      if (items.some(({ item }) => item.requestId.startsWith('bad'))) throw new Error('out of range')
       return items.map(admitted)
     })
     const ids = ['1', '2', 'bad', '3', '4']

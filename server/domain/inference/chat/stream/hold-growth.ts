@@ -1,5 +1,5 @@
 import type { MeteredRequest } from '../../../metering/metered-request.ts'
-import type { ExtendOutcome } from '../../../metering/hold-repository.ts'
+import type { ExtendOutcome } from '../../../metering/money-item.ts'
 import { extendHold } from '../../tokens/extend-hold.ts'
 import type { ChatPlan } from '../plan/chat-plan.ts'
 
