@@ -37,7 +37,7 @@ test.each([
 ])('a node that withholds %s decides nothing, and ends no process', async (_, withheld) => {
   node.refuse = (method, body) =>
     method === 'eth_getCode' && withheld(body) ? { code: -32_603, message: 'busy' } : undefined
-  await expect(network.verify(await read(await createFundedPayer(chain)))).rejects.toThrow('the node gave no answer')
+  await expect(network.verify(await read(await createFundedPayer(chain)))).rejects.toThrow('the node did not respond')
   const outcome = await network.settle(await read(await createFundedPayer(chain)), async () => {})
   expect(outcome.kind).toBe('unknown')
   await setImmediate()
