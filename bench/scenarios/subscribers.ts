@@ -158,7 +158,7 @@ async function createSettler(databaseUrl: string): Promise<Settler> {
       tokens: null,
       credits: null,
     }),
-    giveBack: () => {},
+    refund: () => {},
     correct: () => {},
   }
   const { metering, sweeper, accountChanges } = createMoney({

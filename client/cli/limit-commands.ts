@@ -135,8 +135,8 @@ function printLimits(
     name,
     name in set ? `${amount}  (set for this account)` : amount,
   ])
-  const ofKeys = limits.keys.flatMap(({ keyId, limits: ofKey }) =>
-    Object.entries(toDottedNames(ofKey)).map(([name, amount]) => [`key ${keyId} ${name}`, amount]),
+  const ofKeys = limits.keys.flatMap(({ keyId, limits: keyWindows }) =>
+    Object.entries(toDottedNames(keyWindows)).map(([name, amount]) => [`key ${keyId} ${name}`, amount]),
   )
   printFields(streams, { tier: limits.tier, ...Object.fromEntries([...rows, ...ofKeys]) })
 }

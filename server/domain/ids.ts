@@ -35,7 +35,7 @@ export function createIdSource(clock: Clock): IdSource {
     return pool.toString('hex', at, at + UUID_BYTES)
   }
   return {
-    uuid: () => dashed(hex()),
+    uuid: () => toUuid(hex()),
     requestId: hex,
     base62: (length) => {
       let text = ''
@@ -56,11 +56,11 @@ export function idTimeMs(hex: string): number | undefined {
 }
 
 /** The least id that can be made at that time. */
-export function leastIdAt(timeMs: number): string {
+export function minUuidAt(timeMs: number): string {
   return timeMs.toString(16).padStart(12, '0').padEnd(32, '0')
 }
 
 /** A request id is a UUID without dashes; the database stores it as one. */
-export function dashed(hex: string): string {
+export function toUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../../server/db/schema.ts'
 import { systemClock } from '../../server/domain/clock.ts'
-import { dashed } from '../../server/domain/ids.ts'
+import { toUuid } from '../../server/domain/ids.ts'
 import { createMoneyHarness } from '../support/money-harness.ts'
 import type { Answer } from './request.ts'
 
@@ -59,7 +59,7 @@ async function readCharges(db: Kysely<Database>, accountId: string): Promise<Map
 function findWrongCharge(answer: Answer, charges: ReadonlyMap<string, readonly bigint[]>): string[] {
   const { requestId, kind, status, complete, costNanoUsd } = answer
   const name = `${kind} request ${requestId}`
-  const charged = requestId === null ? [] : (charges.get(dashed(requestId)) ?? [])
+  const charged = requestId === null ? [] : (charges.get(toUuid(requestId)) ?? [])
   if (complete) {
     if (charged.length === 0) return [`the complete ${name} has no charge`]
     return charged[0] === costNanoUsd ? [] : [`the ${name} says it cost ${costNanoUsd}, and ${charged[0]} were charged`]

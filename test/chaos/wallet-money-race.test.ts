@@ -43,9 +43,9 @@ async function settledPayment(payments: PaymentRepository, index: number): Promi
     receivedAt: now,
     ...RECEIVED_PAYMENT,
   }
-  await payments.claim(payment, { now, lookAt: null })
+  await payments.claim(payment, { now, checkAt: null })
   const transfer = { transactionId: `0x${index}`, transferIndex: 0, payer: WALLET, amountAtomic: 5_000_000n }
-  await payments.step(payment, { to: 'settled', transfer }, { now, lookAt: null })
+  await payments.step(payment, { to: 'settled', transfer }, { now, checkAt: null })
   return payment
 }
 

@@ -77,7 +77,7 @@ const ofViewer = (audience: GraphqlLine['audience'], selection: string): Graphql
 })
 
 /** A mutation of one key: each call has a fresh one to change. */
-const ofKey = (mutation: string): GraphqlLine => ({
+const keyWindows = (mutation: string): GraphqlLine => ({
   audience: 'admin',
   operation: `mutation ($id: ID!) { ${mutation}(input: { id: $id }) { __typename ${FAILURE} } }`,
   variables: async ({ spareKey }) => ({ id: globalId('ApiKey', (await spareKey()).keyId) }),
@@ -142,9 +142,9 @@ export const GRAPHQL_LINES: Record<string, GraphqlLine> = {
     audience: 'admin',
     operation: `mutation { createApiKey(input: { type: INFERENCE, description: "made" }) { __typename ${FAILURE} } }`,
   },
-  'Mutation.updateApiKey': ofKey('updateApiKey'),
-  'Mutation.rotateApiKey': ofKey('rotateApiKey'),
-  'Mutation.revokeApiKey': ofKey('revokeApiKey'),
+  'Mutation.updateApiKey': keyWindows('updateApiKey'),
+  'Mutation.rotateApiKey': keyWindows('rotateApiKey'),
+  'Mutation.revokeApiKey': keyWindows('revokeApiKey'),
   'Mutation.signInWithWallet': {
     audience: 'anybody',
     operation: 'mutation ($payload: String!) { signInWithWallet(input: { payload: $payload }) { accountId } }',

@@ -56,7 +56,7 @@ const UNREADABLE =
   '400 INVALID_REQUEST: The path is not valid: write each % as %25, and other characters as percent-encoded UTF-8'
 const NO_KEY = '400 INVALID_REQUEST: API key not found'
 const noModel = (id: string) => `404 MODEL_NOT_FOUND: Specified model not found: ${id}. GET /models lists all models.`
-const nothingAt = (path: string) => `404 NOT_FOUND: GET ${path} does not exist`
+const nothingAt = (path: string, after = '') => `404 NOT_FOUND: GET ${path} does not exist${after}`
 const only = (method: string) => `405 METHOD_NOT_ALLOWED: GET is not supported here; use ${method}`
 const LONG = 'a'.repeat(300)
 
@@ -69,10 +69,10 @@ describe('a path below /api/v1', () => {
     ['/API/V1/Models', LIST],
     ['/api/v1/models//', noModel('/')],
     ['/api/v1//models', nothingAt('/api/v1//models')],
-    ['//api/v1/models', nothingAt('//api/v1/models') + OUTSIDE],
-    ['/api//v1/models', nothingAt('/api//v1/models') + OUTSIDE],
+    ['//api/v1/models', nothingAt(`//api/v1/models`, OUTSIDE)],
+    ['/api//v1/models', nothingAt(`/api//v1/models`, OUTSIDE)],
     ['/api/v1/mod%65ls', nothingAt('/api/v1/mod%65ls')],
-    ['/api/v1%2Fmodels', nothingAt('/api/v1%2Fmodels') + OUTSIDE],
+    ['/api/v1%2Fmodels', nothingAt(`/api/v1%2Fmodels`, OUTSIDE)],
     ['/api/v1/models%2F', nothingAt('/api/v1/models%2F')],
     ['/api/v1/models%3Ftype=text', nothingAt('/api/v1/models%3Ftype=text')],
     ['/api/v1/models;a=b', nothingAt('/api/v1/models;a=b')],
@@ -119,7 +119,7 @@ describe('a path below /api/v1', () => {
     ['/api/v1?x', nothingAt('/api/v1/')],
     ['/api/v1//', nothingAt('/api/v1//')],
     ['/API/V1/Nope/?a=b', nothingAt('/api/v1/Nope/')],
-    ['/api/v1x', nothingAt('/api/v1x') + OUTSIDE],
+    ['/api/v1x', nothingAt(`/api/v1x`, OUTSIDE)],
     ['/api/v1/models/%zz', UNREADABLE],
     ['/api/v1/models/%ff', UNREADABLE],
     ['/API/V1/models/%ff', UNREADABLE],

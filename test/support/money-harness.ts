@@ -28,7 +28,7 @@ function createOpenLimiter(): RateLimiter & { givenBack: number; corrections: un
       tokens: null,
       credits: null,
     }),
-    giveBack: () => {
+    refund: () => {
       limiter.givenBack++
     },
     correct: (_grant: unknown, used: unknown) => {

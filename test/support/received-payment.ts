@@ -2,7 +2,7 @@
 export const RECEIVED_PAYMENT = {
   digest: 'digest',
   transactionId: null,
-  toldTransactionIds: [],
+  submittedTransactionIds: [],
   transferIndex: null,
   transferAtomic: null,
   reason: null,

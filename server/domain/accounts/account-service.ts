@@ -18,7 +18,7 @@ import type { CreateAccountInput, GrantAccountInput, ListAccountsInput } from '.
 const CURSOR_SCOPE = { list: 'accounts', accountId: 'platform' }
 const AccountCursor = z.tuple([CursorInstant, z.uuid()])
 
-export interface AccountServiceDependencies {
+export interface AccountServiceDeps {
   accounts: AccountRepository
   issuer: ApiKeyIssuer
   ledger: Pick<LedgerService, 'grant' | 'stakeChanged' | 'balances' | 'diemEpoch'>
@@ -30,9 +30,9 @@ export interface AccountServiceDependencies {
 
 /** Accounts as the operator sees them. Amounts are nano-USD; an unknown account fails with `not_found`. */
 export class AccountService {
-  readonly #deps: AccountServiceDependencies
+  readonly #deps: AccountServiceDeps
 
-  constructor(deps: AccountServiceDependencies) {
+  constructor(deps: AccountServiceDeps) {
     this.#deps = deps
   }
 

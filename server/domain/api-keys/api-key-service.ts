@@ -22,12 +22,12 @@ export interface ApiKeyWithUsage extends ApiKey {
   usage: ApiKeyUsage
 }
 
-export interface ApiKeyServiceDependencies {
+export interface ApiKeyServiceDeps {
   repository: ApiKeyRepository
   issuer: ApiKeyIssuer
   events: KeyEvents
   ratePlans: Pick<RatePlans, 'planForKeyCreation'>
-  rateLimits: Pick<RateLimitService, 'admit' | 'giveBack' | 'refuse'>
+  rateLimits: Pick<RateLimitService, 'admit' | 'refund' | 'refuse'>
   clock: Clock
   /** Most keys of an account that are neither revoked nor expired. */
   activeKeysMax: number
@@ -38,9 +38,9 @@ export interface ApiKeyServiceDependencies {
  * refused exactly as one that does not exist: `invalid_request`. Limits are nano-USD per limit period.
  */
 export class ApiKeyService {
-  readonly #deps: ApiKeyServiceDependencies
+  readonly #deps: ApiKeyServiceDeps
 
-  constructor(deps: ApiKeyServiceDependencies) {
+  constructor(deps: ApiKeyServiceDeps) {
     this.#deps = deps
   }
 
@@ -176,7 +176,7 @@ export class ApiKeyService {
     try {
       return await create(grant.plan)
     } catch (error) {
-      rateLimits.giveBack(grant)
+      rateLimits.refund(grant)
       throw error
     }
   }

@@ -19,7 +19,7 @@ export interface BegunAction {
   requestId: string
 }
 
-export interface AuditServiceDependencies {
+export interface AuditServiceDeps {
   actions: AuditRepository
   clock: Clock
   ids: IdSource
@@ -32,9 +32,9 @@ export interface AuditServiceDependencies {
  * cannot be written does not begin. One transaction for both would bind every service of an operator to the log.
  */
 export class AuditService {
-  readonly #deps: AuditServiceDependencies
+  readonly #deps: AuditServiceDeps
 
-  constructor(deps: AuditServiceDependencies) {
+  constructor(deps: AuditServiceDeps) {
     this.#deps = deps
   }
 

@@ -27,7 +27,7 @@ interface Lookup {
 
 type KeyListener = () => void
 
-export interface AuthServiceDependencies {
+export interface AuthServiceDeps {
   repository: Pick<ApiKeyRepository, 'findByHash'>
   events: KeyEvents
   lastUsed: Pick<LastUsedRecorder, 'touch'>
@@ -40,7 +40,7 @@ export interface AuthServiceDependencies {
  * every 5 seconds and once for all requests that wait for it. Changes of keys and tiers reach this cache as events.
  */
 export class AuthService {
-  readonly #deps: AuthServiceDependencies
+  readonly #deps: AuthServiceDeps
   readonly #known = new RecentCache<Lookup>({ entriesMax: CACHED_KEYS_MAX })
   /** Apart from the known keys, so that guesses cannot push those out. */
   readonly #unknown = new RecentCache<Lookup>({ entriesMax: CACHED_UNKNOWN_KEYS_MAX })
@@ -50,7 +50,7 @@ export class AuthService {
   readonly #changeListeners = new Map<string, Set<KeyListener>>()
   readonly #stopListening: () => void
 
-  constructor(deps: AuthServiceDependencies) {
+  constructor(deps: AuthServiceDeps) {
     this.#deps = deps
     this.#stopListening = deps.events.listen((event) => this.#invalidate(event))
   }

@@ -16,7 +16,7 @@ interface Watched {
   ended: () => void
 }
 
-export interface CredentialWatchDependencies {
+export interface CredentialWatchDeps {
   repository: Pick<ApiKeyRepository, 'listEnded'>
   events: Pick<KeyEvents, 'listen' | 'repeat'>
   pubSub: Pick<PubSub, 'onResumed'>
@@ -30,13 +30,13 @@ export interface CredentialWatchDependencies {
  * every few seconds, and as soon as messages flow again.
  */
 export class CredentialWatch {
-  readonly #deps: CredentialWatchDependencies
+  readonly #deps: CredentialWatchDeps
   readonly #watched = new Set<Watched>()
   readonly #stopListening: () => void
   #timer: NodeJS.Timeout | undefined
   #checking = false
 
-  constructor(deps: CredentialWatchDependencies) {
+  constructor(deps: CredentialWatchDeps) {
     this.#deps = deps
     this.#stopListening = deps.events.listen((event) => {
       if (event.kind === 'key-revoked') this.#end(event)

@@ -91,9 +91,9 @@ export class CurrentLimitsService {
     const items = page.items.map((plan, index) => ({
       subject: plan.subject,
       tier: plan.tierName,
-      windows: (fills[index] ?? []).map(({ name, ofKey, state }) => ({
+      windows: (fills[index] ?? []).map(({ name, perKey, state }) => ({
         type: RATE_LIMIT_TYPES[name],
-        scope: ofKey ? 'api_key' : plan.scope === 'api_key' ? 'user' : plan.scope,
+        scope: perKey ? 'api_key' : plan.scope === 'api_key' ? 'user' : plan.scope,
         limit: state.limit,
         remaining: state.remaining,
         resetAt: new Date(state.resetAtMs),

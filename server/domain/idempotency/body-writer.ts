@@ -8,7 +8,7 @@ const CHUNKS_AT_ONCE = 4
 /** A smaller body lies in its record; a larger one is stored in pieces of this size, one statement each. */
 export const BATCH_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 
-export interface BodyWriterDependencies {
+export interface BodyWriterDeps {
   records: Pick<IdempotencyRepository, 'addChunks' | 'removeChunks'>
   vault: BodyVault
   limits: StorageLimits
@@ -20,14 +20,14 @@ export interface BodyWriterDependencies {
  */
 export class BodyWriter {
   readonly #run: StoringRun
-  readonly #deps: BodyWriterDependencies
+  readonly #deps: BodyWriterDeps
   #dropped = false
   #buffered: Uint8Array[] = []
   #bufferedBytes = 0
   #bytes = 0
   #chunks = 0
 
-  constructor(run: StoringRun, deps: BodyWriterDependencies) {
+  constructor(run: StoringRun, deps: BodyWriterDeps) {
     this.#run = run
     this.#deps = deps
   }
@@ -90,7 +90,7 @@ export class BodyWriter {
   }
 }
 
-export interface BodyReaderDependencies {
+export interface BodyReaderDeps {
   records: Pick<IdempotencyRepository, 'readChunk'>
   vault: BodyVault
 }
@@ -99,7 +99,7 @@ export interface BodyReaderDependencies {
 export function readBody(
   run: RunId,
   body: Exclude<KeptBody, { kind: 'dropped' }>,
-  { records, vault }: BodyReaderDependencies,
+  { records, vault }: BodyReaderDeps,
 ): Buffer | AsyncGenerator<Buffer, void> {
   if (body.kind === 'inline') return vault.open(body.sealed, placeOf(run, 'inline'))
   const { count } = body

@@ -79,7 +79,7 @@ export class IdempotencyRepository {
   }
 
   /** Makes an answered execution this process's work; false when somebody was faster. */
-  adopt(seen: IdempotencyRecord, processId: string): Promise<boolean> {
+  resume(seen: IdempotencyRecord, processId: string): Promise<boolean> {
     return this.#update(seen, { state: 'answered' }, { process_id: processId })
   }
 
@@ -119,7 +119,7 @@ export class IdempotencyRepository {
   }
 
   /** Leaves an answered execution to whoever comes next. */
-  async disown(run: RunId): Promise<void> {
+  async releaseClaim(run: RunId): Promise<void> {
     await this.#update(run, { state: 'answered' }, { process_id: null })
   }
 

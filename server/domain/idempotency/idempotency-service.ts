@@ -1,7 +1,7 @@
 import type { RequestContext } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import { dashed } from '../ids.ts'
+import { toUuid } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { LateCharge, LateMetering } from '../metering/metered-request.ts'
 import type { RateGrant, RateLimiter, RatePlan } from '../rate-limits/rate-plan.ts'
@@ -48,7 +48,7 @@ export interface Replay {
 
 export type Begun = { kind: 'run'; run: IdempotentRun } | { kind: 'replay'; replay: Replay }
 
-export interface IdempotencyServiceDependencies {
+export interface IdempotencyServiceDeps {
   records: IdempotencyRepository
   metering: LateMetering
   rateLimiter: Pick<RateLimiter, 'admit'>
@@ -70,11 +70,11 @@ export interface IdempotencyServiceDependencies {
  * without an answer it executes anew, with one it only charges, under the same request id and day.
  */
 export class IdempotencyService {
-  readonly #deps: IdempotencyServiceDependencies
+  readonly #deps: IdempotencyServiceDeps
   readonly #running = new RunningRequests()
   #unwritten: (() => Promise<void>)[] = []
 
-  constructor(deps: IdempotencyServiceDependencies) {
+  constructor(deps: IdempotencyServiceDeps) {
     this.#deps = deps
   }
 
@@ -162,7 +162,7 @@ export class IdempotencyService {
   async #takeUp(seen: IdempotencyRecord, claim: Claim): Promise<IdempotencyRecord | Date | undefined> {
     const { records, clock, processId } = this.#deps
     if (seen.expired || seen.state !== 'answered') return records.takeOver(seen, claim, clock.now())
-    return (await records.adopt(seen, processId)) ? { ...seen, processId } : undefined
+    return (await records.resume(seen, processId)) ? { ...seen, processId } : undefined
   }
 
   async #replay(context: RequestContext, record: IdempotencyRecord): Promise<Begun> {
@@ -185,7 +185,7 @@ export class IdempotencyService {
       await this.#chargeLate({ context, requestId: record.requestId, grant, ...price }, record)
       return grant
     } catch (error) {
-      await records.disown(record).catch(() => this.#unwritten.push(() => records.disown(record)))
+      await records.releaseClaim(record).catch(() => this.#unwritten.push(() => records.releaseClaim(record)))
       throw error
     }
   }
@@ -203,16 +203,16 @@ export class IdempotencyService {
   }
 
   #claim(id: RecordId, { requestId }: RequestContext): Omit<Claim, 'fingerprint'> {
-    return { ...id, requestId: dashed(requestId), processId: this.#deps.processId }
+    return { ...id, requestId: toUuid(requestId), processId: this.#deps.processId }
   }
 }
 
 /** The request windows of the first one; those of its key only where the repeat comes with that key as well. */
-function planOfRepeat({ ofKey, ...plan }: RatePlan, keyId: string | null): RatePlan {
+function planOfRepeat({ keyWindows, ...plan }: RatePlan, keyId: string | null): RatePlan {
   const free = { tokens: null, credits: null }
-  if (ofKey === undefined) return { ...plan, ...free, apiKeyId: keyId }
+  if (keyWindows === undefined) return { ...plan, ...free, apiKeyId: keyId }
   if (plan.apiKeyId !== keyId) return { ...plan, ...free, apiKeyId: keyId, scope: 'user' }
-  return { ...plan, ...free, ofKey: { ...free, requests: ofKey.requests } }
+  return { ...plan, ...free, keyWindows: { ...free, requests: keyWindows.requests } }
 }
 
 async function firstOf(ended: Promise<void>, signal: AbortSignal): Promise<'ended' | 'aborted'> {

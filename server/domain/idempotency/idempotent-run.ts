@@ -1,6 +1,6 @@
 import { DomainError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { BodyWriter, type BodyWriterDependencies } from './body-writer.ts'
+import { BodyWriter, type BodyWriterDeps } from './body-writer.ts'
 import type { AnswerPrice, KeptBody, StoringRun } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 
@@ -14,7 +14,7 @@ export interface AnswerToKeep {
   price: AnswerPrice | null
 }
 
-export interface IdempotentRunDependencies extends BodyWriterDependencies {
+export interface IdempotentRunDeps extends BodyWriterDeps {
   records: IdempotencyRepository
   log: Log
   /** Takes a write that failed, to be tried again. */
@@ -29,14 +29,14 @@ export interface IdempotentRunDependencies extends BodyWriterDependencies {
  */
 export class IdempotentRun {
   readonly #id: StoringRun
-  readonly #deps: IdempotentRunDependencies
+  readonly #deps: IdempotentRunDeps
   readonly #writer: BodyWriter
   /** `keeping`: the answer is being written, and a failure leaves open whether it was. */
   #state: 'in_progress' | 'keeping' | 'answered' | 'done' = 'in_progress'
   /** Something came after the answer was kept, such as white space at its end. */
   #trailed = false
 
-  constructor(id: StoringRun, deps: IdempotentRunDependencies) {
+  constructor(id: StoringRun, deps: IdempotentRunDeps) {
     this.#id = id
     this.#deps = deps
     this.#writer = new BodyWriter(id, deps)
@@ -101,7 +101,7 @@ export class IdempotentRun {
   async abandon(): Promise<void> {
     const { records } = this.#deps
     if (!this.isAnswered) await this.#write(() => records.remove(this.#id))
-    if (this.#state === 'keeping' || this.#state === 'answered') await this.#write(() => records.disown(this.#id))
+    if (this.#state === 'keeping' || this.#state === 'answered') await this.#write(() => records.releaseClaim(this.#id))
     this.#deps.ended()
   }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Clock, nextUtcMidnight } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import { dashed, type IdSource } from '../ids.ts'
+import { toUuid, type IdSource } from '../ids.ts'
 import { type Currency, formatUsd } from '../money.ts'
 import { CursorNumber, decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
 import type { BalanceFeed } from './balance-feed.ts'
@@ -26,7 +26,7 @@ export interface GrantInput {
   reference?: string
 }
 
-export interface LedgerServiceDependencies {
+export interface LedgerServiceDeps {
   ledger: LedgerRepository
   verifier: Verifier
   diemAllowance: DiemAllowance
@@ -37,9 +37,9 @@ export interface LedgerServiceDependencies {
 
 /** Balances and their double-entry history. Amounts are nano-USD. */
 export class LedgerService {
-  readonly #deps: LedgerServiceDependencies
+  readonly #deps: LedgerServiceDeps
 
-  constructor(deps: LedgerServiceDependencies) {
+  constructor(deps: LedgerServiceDeps) {
     this.#deps = deps
   }
 
@@ -110,7 +110,7 @@ export class LedgerService {
 
   /** What requests were charged, by request id; a request that cost nothing has no transfer. */
   async chargesOf(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
-    const charges = await this.#deps.ledger.findCharges(accountId, requestIds.map(dashed))
+    const charges = await this.#deps.ledger.findCharges(accountId, requestIds.map(toUuid))
     return new Map([...charges.values()].map((transfer) => [transfer.requestId ?? '', transfer]))
   }
 

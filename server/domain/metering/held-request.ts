@@ -9,7 +9,7 @@ import { holdLost } from './admission-error.ts'
 /** What the column holds: 24 days. */
 const DURATION_MS_MAX = 2 ** 31 - 1
 
-export interface HeldRequestPorts {
+export interface HeldRequestDeps {
   settle: (item: SettleItem) => Promise<SettleResult>
   /** The settlement is durable or has failed for good, and its hold, if one is left, is to be released; told exactly once. */
   ended: (hold: Hold) => void
@@ -26,14 +26,14 @@ export class HeldRequest implements MeteredRequest {
   readonly hold: Hold
   readonly grant: RateGrant
   receipt: Receipt | null = null
-  readonly #ports: HeldRequestPorts
+  readonly #deps: HeldRequestDeps
   #end: Promise<Receipt> | undefined
   #extended: Promise<unknown> = Promise.resolve()
 
-  constructor(hold: Hold, grant: RateGrant, ports: HeldRequestPorts) {
+  constructor(hold: Hold, grant: RateGrant, ports: HeldRequestDeps) {
     this.hold = hold
     this.grant = grant
-    this.#ports = ports
+    this.#deps = ports
   }
 
   extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
@@ -56,7 +56,7 @@ export class HeldRequest implements MeteredRequest {
   async #extend(byNanoUsd: bigint): Promise<ExtendOutcome> {
     if (this.#end !== undefined) return 'lost'
     const toNanoUsd = this.hold.amountNanoUsd + byNanoUsd
-    const outcome = await this.#ports.extend(this.hold, toNanoUsd)
+    const outcome = await this.#deps.extend(this.hold, toNanoUsd)
     if (outcome === 'extended') this.hold.amountNanoUsd = toNanoUsd
     return outcome
   }
@@ -90,10 +90,10 @@ export class HeldRequest implements MeteredRequest {
 
   async #finishOnce(item: SettleItem, used: { tokens?: number; credits?: number }): Promise<Receipt> {
     try {
-      this.#ports.returnWindows(this.grant, used)
+      this.#deps.returnWindows(this.grant, used)
       return await this.#finish(item)
     } finally {
-      this.#ports.ended(this.hold)
+      this.#deps.ended(this.hold)
     }
   }
 
@@ -103,11 +103,11 @@ export class HeldRequest implements MeteredRequest {
     if (result.outcome === 'lost' && item.lines !== undefined && item.lines.length > 0) {
       throw holdLost()
     }
-    this.#ports.settled(this.hold)
+    this.#deps.settled(this.hold)
     const restNano = this.hold.amountNanoUsd - result.chargedNano
     if (this.hold.currency === 'diem' && restNano > 0n) {
       // The charge is durable; a rest that stays by a failure expires with the next allowance.
-      await this.#ports.expireRest(this.hold, restNano).catch(() => undefined)
+      await this.#deps.expireRest(this.hold, restNano).catch(() => undefined)
     }
     this.receipt = {
       chargedNanoUsd: result.chargedNano,
@@ -119,7 +119,7 @@ export class HeldRequest implements MeteredRequest {
   }
 
   #write(item: SettleItem): Promise<SettleResult> {
-    return this.#ports.settle(item).catch((cause: unknown) => {
+    return this.#deps.settle(item).catch((cause: unknown) => {
       throw new DomainError(
         'unavailable',
         'The charge of this request could not be written, so it was not completed; send it again',
@@ -134,7 +134,7 @@ export class HeldRequest implements MeteredRequest {
       request_id: this.hold.requestId,
       currency: this.hold.currency,
       day: utcDay(this.hold.admittedAt),
-      transfer_id: this.#ports.transferId(),
+      transfer_id: this.#deps.transferId(),
     }
   }
 }

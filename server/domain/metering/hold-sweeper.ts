@@ -10,7 +10,7 @@ export const STALE_SECONDS = 30
 const MISSED_SECONDS = STALE_SECONDS - HEARTBEAT_SECONDS
 const SWEEP_ITEMS_MAX = 1_000
 
-export interface HoldSweeperDependencies {
+export interface HoldSweeperDeps {
   holds: HoldRepository
   settle: (item: SettleItem) => Promise<SettleResult>
   /** Whether a request of this process is between the begin of its admission and the end of its settlement. */
@@ -26,10 +26,10 @@ export interface HoldSweeperDependencies {
 
 /** Keeps this process's lease alive and releases the holds of processes whose lease ran out: at most 60 s after a crash. */
 export class HoldSweeper {
-  readonly #deps: HoldSweeperDependencies
+  readonly #deps: HoldSweeperDeps
   #timers: NodeJS.Timeout[] = []
 
-  constructor(deps: HoldSweeperDependencies) {
+  constructor(deps: HoldSweeperDeps) {
     this.#deps = deps
   }
 

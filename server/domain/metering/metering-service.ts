@@ -1,7 +1,7 @@
 import type { RequestContext } from '../caller.ts'
 import { type Clock, utcDay, utcInstant } from '../clock.ts'
 import { isLockTimeout, isTransientDatabaseFailure } from '../database-failure.ts'
-import { dashed, type IdSource } from '../ids.ts'
+import { toUuid, type IdSource } from '../ids.ts'
 import { within } from '../within.ts'
 import type { BalanceFeed } from '../ledger/balance-feed.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
@@ -35,7 +35,7 @@ const EXTEND_RETRY_DELAY_MS = 100
 /** Beyond it the sums of a batch could pass 64 bits; no balance covers it. */
 const HOLD_NANO_USD_MAX = 2n ** 62n - 1n
 
-export interface MeteringDependencies {
+export interface MeteringDeps {
   holds: HoldRepository
   rateLimiter: RateLimiter
   diemAllowance: DiemAllowance
@@ -57,7 +57,7 @@ export interface MeteringDependencies {
  * can spend a nano-dollar more than a balance or a key limit has.
  */
 export class MeteringService implements Metering, LateMetering {
-  readonly #deps: MeteringDependencies
+  readonly #deps: MeteringDeps
   /** Admissions and settlements share one lane: one call and one commit for whatever waits of both. */
   readonly #lane: MoneyLane
   readonly #patience: Patience
@@ -65,7 +65,7 @@ export class MeteringService implements Metering, LateMetering {
   readonly #underWay = new Set<string>()
   #idle: (() => void)[] = []
 
-  constructor(deps: MeteringDependencies) {
+  constructor(deps: MeteringDeps) {
     this.#deps = deps
     this.#patience = deps.patience ?? PATIENCE
     const { holds, processId, clock, wait } = deps
@@ -76,7 +76,7 @@ export class MeteringService implements Metering, LateMetering {
   }
 
   open(request: AdmissionRequest): Promise<MeteredRequest> {
-    const requestId = dashed(request.context.requestId)
+    const requestId = toUuid(request.context.requestId)
     return this.#begin(requestId, () => this.#open(requestId, request))
   }
 
@@ -124,7 +124,7 @@ export class MeteringService implements Metering, LateMetering {
       if (context.caller.kind === 'wallet') await this.#assertMinimum(hold)
       return new HeldRequest(hold, grant, this.#heldRequestPorts)
     } catch (error) {
-      this.#deps.rateLimiter.giveBack(grant)
+      this.#deps.rateLimiter.refund(grant)
       throw error
     }
   }

@@ -8,7 +8,7 @@ export interface Operator {
   token: string
 }
 
-export interface OperatorAccessDependencies {
+export interface OperatorAccessDeps {
   operators: readonly Operator[]
   abuseGuard: Pick<AbuseGuard, 'assertNotBlocked' | 'recordFailure'>
 }
@@ -21,9 +21,9 @@ const BEARER = /^Bearer +(\S+)\s*$/i
  */
 export class OperatorAccess {
   readonly #operators: readonly { name: string; digest: Buffer }[]
-  readonly #abuseGuard: OperatorAccessDependencies['abuseGuard']
+  readonly #abuseGuard: OperatorAccessDeps['abuseGuard']
 
-  constructor({ operators, abuseGuard }: OperatorAccessDependencies) {
+  constructor({ operators, abuseGuard }: OperatorAccessDeps) {
     this.#operators = operators.map(({ name, token }) => ({ name, digest: digest(token) }))
     this.#abuseGuard = abuseGuard
   }

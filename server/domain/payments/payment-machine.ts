@@ -6,12 +6,12 @@ import type { FeeReservation, PaymentFees } from './payment-fees.ts'
 import type { ChainOutcome, LookUpHints, PaymentNetwork, SettleOutcome } from './payment-network.ts'
 import { FEE_BUDGET_SPENT } from './payment-refusal.ts'
 import type { PaymentRepository } from './payment-repository.ts'
-import { leaseEnd, watchAt } from './payment-schedule.ts'
+import { leaseEnd, nextWatchAt } from './payment-schedule.ts'
 import type { SettlementFailures } from './settlement-failures.ts'
 
 const LOOK_PAUSE_MS = 500
 
-export interface PaymentMachineDependencies {
+export interface PaymentMachineDeps {
   payments: PaymentRepository
   networks: readonly PaymentNetwork[]
   fees: PaymentFees
@@ -39,10 +39,10 @@ export interface PaymentRun {
  * node's word makes a payment `settled`, and only a settled one is credited.
  */
 export class PaymentMachine {
-  readonly #deps: PaymentMachineDependencies
+  readonly #deps: PaymentMachineDeps
   readonly #running = new Map<string, PaymentRun>()
 
-  constructor(deps: PaymentMachineDependencies) {
+  constructor(deps: PaymentMachineDeps) {
     this.#deps = deps
   }
 
@@ -130,10 +130,10 @@ export class PaymentMachine {
     if (!(await this.#deps.fees.hasLeft(network))) return this.#holdBack(payment)
     const settling = await this.#step(payment, { to: 'settling' })
     if (settling === undefined) return undefined
-    const wasTold = settling.toldTransactionIds.length > 0
+    const wasTold = settling.submittedTransactionIds.length > 0
     const fees = this.#deps.fees.open(network)
     const outcome = await this.#networkOf(payment).settle(payment.signed, this.#teller(settling), fees.reserve)
-    await this.#account(fees, outcome, settling.toldTransactionIds.length > 0)
+    await this.#account(fees, outcome, settling.submittedTransactionIds.length > 0)
     if (outcome.kind === 'settled') return this.#confirm(settling)
     const reason = fees.exceeded ? FEE_BUDGET_SPENT : outcome.reason
     this.#deps.log.warn('a payment was not settled', { paymentId: payment.id, outcome: outcome.kind, reason })
@@ -218,23 +218,23 @@ export class PaymentMachine {
       const told = await this.#deps.payments.announce(payment, transactionId, this.#lease())
       if (told === undefined) throw new Error('another process took the payment further meanwhile')
       payment.transactionId = told.transactionId
-      payment.toldTransactionIds = told.toldTransactionIds
+      payment.submittedTransactionIds = told.submittedTransactionIds
     }
   }
 
-  async #step(payment: Payment, step: PaymentStep, lookAt?: null): Promise<Payment | undefined> {
+  async #step(payment: Payment, step: PaymentStep, checkAt?: null): Promise<Payment | undefined> {
     const { payments, clock, countStep } = this.#deps
     const now = clock.now()
     const watched = step.to === 'refused' || step.to === 'failed'
-    const at = lookAt === null ? null : watched ? watchAt(payment, now) : leaseEnd(now)
-    const next = await payments.step(payment, step, { now, lookAt: at })
+    const at = checkAt === null ? null : watched ? nextWatchAt(payment, now) : leaseEnd(now)
+    const next = await payments.step(payment, step, { now, checkAt: at })
     if (next !== undefined) countStep(payment.signed.network, step.to)
     return next
   }
 
-  #lease(): { now: Date; lookAt: Date } {
+  #lease(): { now: Date; checkAt: Date } {
     const now = this.#deps.clock.now()
-    return { now, lookAt: leaseEnd(now) }
+    return { now, checkAt: leaseEnd(now) }
   }
 
   #networkOf(payment: Payment): PaymentNetwork {
@@ -244,6 +244,6 @@ export class PaymentMachine {
   }
 }
 
-function hintsOf({ toldTransactionIds, receivedAt }: Payment): LookUpHints {
-  return { transactionIds: toldTransactionIds, receivedAt }
+function hintsOf({ submittedTransactionIds, receivedAt }: Payment): LookUpHints {
+  return { transactionIds: submittedTransactionIds, receivedAt }
 }

@@ -25,7 +25,7 @@ export interface PaymentStatus {
   oldestUnresolvedAt: Date | null
 }
 
-export interface PaymentOperationsDependencies {
+export interface PaymentOperationsDeps {
   payments: PaymentRepository
   reconciler: PaymentReconciler
   rechecks: Pick<PaymentRechecks, 'correct'>
@@ -35,9 +35,9 @@ export interface PaymentOperationsDependencies {
 
 /** Payments as the operator sees them. */
 export class PaymentOperations {
-  readonly #deps: PaymentOperationsDependencies
+  readonly #deps: PaymentOperationsDeps
 
-  constructor(deps: PaymentOperationsDependencies) {
+  constructor(deps: PaymentOperationsDeps) {
     this.#deps = deps
   }
 

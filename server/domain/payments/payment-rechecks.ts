@@ -118,13 +118,17 @@ export class PaymentRechecks {
     signed,
     transactionId,
     transferIndex,
-    toldTransactionIds,
+    submittedTransactionIds,
     receivedAt,
   }: Payment): Promise<TransferStanding> {
     const network = this.#deps.networks.find((candidate) => candidate.network === signed.network)
     if (network === undefined) throw new Error(`no network ${signed.network} is configured`)
     if (transactionId === null || transferIndex === null) return { kind: 'missing' }
-    return network.recheck(signed, { transactionId, transferIndex }, { transactionIds: toldTransactionIds, receivedAt })
+    return network.recheck(
+      signed,
+      { transactionId, transferIndex },
+      { transactionIds: submittedTransactionIds, receivedAt },
+    )
   }
 }
 

@@ -4,7 +4,7 @@ import type { Payment } from './payment.ts'
 import type { PaymentMachine } from './payment-machine.ts'
 import { NOT_VERIFIED } from './payment-refusal.ts'
 import type { PaymentQueue, PaymentRepository } from './payment-repository.ts'
-import { leaseEnd, nextLook, UNVERIFIED_CHECKS_MAX } from './payment-schedule.ts'
+import { leaseEnd, nextCheckAt, UNVERIFIED_CHECKS_MAX } from './payment-schedule.ts'
 
 const TAKEN_AT_ONCE = 16
 /** Payments that nobody verified cost the node much, and are worth nothing yet. */
@@ -18,7 +18,7 @@ export interface PaymentGauges {
   oldestAgeSeconds: number
 }
 
-export interface PaymentReconcilerDependencies {
+export interface PaymentReconcilerDeps {
   payments: PaymentRepository
   machine: PaymentMachine
   gauge: (gauges: PaymentGauges) => void
@@ -29,10 +29,10 @@ export interface PaymentReconcilerDependencies {
 
 /** Finishes, or proves dead, whatever a crash, a timeout or a front-runner left; every process runs one, on rows of its own. */
 export class PaymentReconciler {
-  readonly #deps: PaymentReconcilerDependencies
+  readonly #deps: PaymentReconcilerDeps
   #alarmed = false
 
-  constructor(deps: PaymentReconcilerDependencies) {
+  constructor(deps: PaymentReconcilerDeps) {
     this.#deps = deps
   }
 
@@ -97,9 +97,9 @@ export class PaymentReconciler {
     const now = clock.now()
     if (ended.state === 'received' && ended.looks >= UNVERIFIED_CHECKS_MAX) {
       // Nothing was sent for it. Its payer may bring it again.
-      await payments.step(ended, { to: 'refused', reason: NOT_VERIFIED }, { now, lookAt: null })
+      await payments.step(ended, { to: 'refused', reason: NOT_VERIFIED }, { now, checkAt: null })
       return
     }
-    await payments.putOff(ended, nextLook(ended, now))
+    await payments.putOff(ended, nextCheckAt(ended, now))
   }
 }

@@ -20,7 +20,7 @@ const STARTS: Record<PaymentStep['to'], readonly PaymentState[]> = {
 export interface StepTimes {
   now: Date
   /** When the reconciler is to look at it; null: it ended. */
-  lookAt: Date | null
+  checkAt: Date | null
 }
 
 export interface StateCount {
@@ -100,11 +100,11 @@ export class PaymentRepository {
   }
 
   /** One step of the machine; undefined when the payment is no longer where the step starts. */
-  async step(payment: PaymentRef, step: PaymentStep, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
+  async step(payment: PaymentRef, step: PaymentStep, { now, checkAt }: StepTimes): Promise<Payment | undefined> {
     return this.#update(payment, STARTS[step.to], {
       state: step.to,
       updated_at: now,
-      look_at: lookAt,
+      look_at: checkAt,
       ...('reason' in step ? { reason: step.reason } : {}),
       ...('transfer' in step
         ? {
@@ -118,14 +118,18 @@ export class PaymentRepository {
   }
 
   /** Keeps a transaction that is about to be sent, or was just sent; undefined when the payment went on meanwhile. */
-  async announce(payment: PaymentRef, transactionId: string, { now, lookAt }: StepTimes): Promise<Payment | undefined> {
+  async announce(
+    payment: PaymentRef,
+    transactionId: string,
+    { now, checkAt }: StepTimes,
+  ): Promise<Payment | undefined> {
     return this.#update(payment, ['settling'], {
       transaction_id: transactionId,
       told_transaction_ids: sql<
         string[]
       >`array_append(array_remove(told_transaction_ids, ${transactionId}), ${transactionId})`,
       updated_at: now,
-      look_at: lookAt,
+      look_at: checkAt,
     })
   }
 
@@ -188,10 +192,10 @@ export class PaymentRepository {
     return Number(result.numUpdatedRows)
   }
 
-  async putOff(payment: PaymentRef, lookAt: Date | null): Promise<void> {
+  async putOff(payment: PaymentRef, checkAt: Date | null): Promise<void> {
     await this.#db
       .updateTable('payments')
-      .set({ look_at: lookAt })
+      .set({ look_at: checkAt })
       .where('payment_id', '=', payment.id)
       .where('digest', '=', payment.digest)
       .where('look_at', 'is not', null)

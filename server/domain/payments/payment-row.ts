@@ -19,7 +19,7 @@ export function toPayment(row: PaymentRow): Payment {
     },
     digest: row.digest,
     transactionId: row.transaction_id,
-    toldTransactionIds: row.told_transaction_ids,
+    submittedTransactionIds: row.told_transaction_ids,
     transferIndex: row.transfer_index,
     transferAtomic: row.transfer_atomic,
     reason: row.reason,
@@ -36,7 +36,7 @@ export function toPayment(row: PaymentRow): Payment {
   }
 }
 
-export function toRow(payment: Payment, { now, lookAt }: { now: Date; lookAt: Date | null }): PaymentRow {
+export function toRow(payment: Payment, { now, checkAt }: { now: Date; checkAt: Date | null }): PaymentRow {
   const { signed } = payment
   return {
     payment_id: payment.id,
@@ -53,7 +53,7 @@ export function toRow(payment: Payment, { now, lookAt }: { now: Date; lookAt: Da
     wire: JSON.stringify(signed.wire),
     digest: payment.digest,
     transaction_id: payment.transactionId,
-    told_transaction_ids: [...payment.toldTransactionIds],
+    told_transaction_ids: [...payment.submittedTransactionIds],
     transfer_index: payment.transferIndex,
     transfer_atomic: payment.transferAtomic,
     reason: payment.reason,
@@ -62,7 +62,7 @@ export function toRow(payment: Payment, { now, lookAt }: { now: Date; lookAt: Da
     idempotency_key: payment.idempotencyKey,
     received_at: payment.receivedAt,
     updated_at: now,
-    look_at: lookAt,
+    look_at: checkAt,
     looks: payment.looks,
     client_network: payment.clientNetwork,
     recheck_at: null,

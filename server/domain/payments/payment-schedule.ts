@@ -24,7 +24,7 @@ export function leaseEnd(now: Date): Date {
  * When to see whether somebody else paid a payment that we refused or failed to settle: at its end, or daily while that
  * is far. Null after a month; a repeat by the payer would still find it.
  */
-export function watchAt({ signed, receivedAt }: Payment, now: Date): Date | null {
+export function nextWatchAt({ signed, receivedAt }: Payment, now: Date): Date | null {
   if (now.getTime() - receivedAt.getTime() > WATCH_DAYS_MAX * WATCH_MS_MAX) return null
   const endMs = (signed.validUntil?.getTime() ?? now.getTime()) + EXPIRY_MARGIN_MS
   const soonestMs = now.getTime() + RETRY_MS_MAX
@@ -32,8 +32,8 @@ export function watchAt({ signed, receivedAt }: Payment, now: Date): Date | null
 }
 
 /** When the reconciler looks again at a payment that it could not end: soon at first, then once a minute. */
-export function nextLook(payment: Payment, now: Date): Date | null {
-  if (!isUnresolved(payment.state)) return watchAt(payment, now)
+export function nextCheckAt(payment: Payment, now: Date): Date | null {
+  if (!isUnresolved(payment.state)) return nextWatchAt(payment, now)
   return new Date(now.getTime() + Math.min(RETRY_MS * 2 ** payment.looks, RETRY_MS_MAX))
 }
 

@@ -42,7 +42,7 @@ export interface PendingPayment {
 
 export type PaymentResult = CreditedPayment | PendingPayment
 
-export interface PaymentServiceDependencies {
+export interface PaymentServiceDeps {
   networks: readonly PaymentNetwork[]
   payments: PaymentRepository
   machine: PaymentMachine
@@ -82,9 +82,9 @@ interface Claimed {
  * signed it. Fails with the `payment_…` codes, and with `rate_limited` for too many new payments of one address.
  */
 export class PaymentService {
-  readonly #deps: PaymentServiceDependencies
+  readonly #deps: PaymentServiceDeps
 
-  constructor(deps: PaymentServiceDependencies) {
+  constructor(deps: PaymentServiceDeps) {
     this.#deps = deps
   }
 
@@ -176,7 +176,7 @@ export class PaymentService {
       await failures.assertFew(claim.signed.payer, claim.address)
       const now = clock.now()
       const fresh = newPayment(claim, { id: ids.uuid(), receivedAt: now })
-      const times = { now, lookAt: leaseEnd(now) }
+      const times = { now, checkAt: leaseEnd(now) }
       const claimed =
         standing === undefined ? await payments.claim(fresh, times) : await payments.claimAgain(standing, fresh, times)
       if (claimed !== undefined) return { payment: claimed, run: machine.run(claimed) }
@@ -278,7 +278,7 @@ function newPayment(
     idempotencyKey,
     state: 'received',
     transactionId: null,
-    toldTransactionIds: [],
+    submittedTransactionIds: [],
     transferIndex: null,
     transferAtomic: null,
     reason: null,

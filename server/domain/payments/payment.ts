@@ -29,7 +29,7 @@ export interface Payment {
   /** The newest that was told while settling; from `settled` on the one that the chain shows. */
   transactionId: string | null
   /** All that were told, oldest first; a block may take each of them, but only one. */
-  toldTransactionIds: readonly string[]
+  submittedTransactionIds: readonly string[]
   transferIndex: number | null
   /** The amount that the chain moved, which is credited; present from `settled` on. */
   transferAtomic: bigint | null

@@ -29,7 +29,7 @@ export interface Diagnosis {
   nodes: NodeReport[]
 }
 
-export interface PlatformServiceDependencies {
+export interface PlatformServiceDeps {
   repository: PlatformRepository
   providers: Pick<ProviderRouter, 'health'>
   nodes: Pick<NodeRouter, 'health'>
@@ -44,9 +44,9 @@ export interface PlatformServiceDependencies {
 
 /** How this process and what it stands on do, for an operator. Providers and nodes are as this process saw them. */
 export class PlatformService {
-  readonly #deps: PlatformServiceDependencies
+  readonly #deps: PlatformServiceDeps
 
-  constructor(deps: PlatformServiceDependencies) {
+  constructor(deps: PlatformServiceDeps) {
     this.#deps = deps
   }
 

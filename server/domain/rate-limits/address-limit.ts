@@ -3,7 +3,7 @@ import { networkOf } from './network-of.ts'
 import type { WindowStore } from './window-store.ts'
 import { itemAt } from '../item-at.ts'
 
-export interface AddressLimitDependencies {
+export interface AddressLimitDeps {
   store: Pick<WindowStore, 'consume'>
   /** What is counted, in the plural; also names the window. */
   what: string
@@ -14,9 +14,9 @@ export interface AddressLimitDependencies {
 
 /** What one network address may do in any minute where nobody has said yet who asks. */
 export class AddressLimit {
-  readonly #deps: AddressLimitDependencies
+  readonly #deps: AddressLimitDeps
 
-  constructor(deps: AddressLimitDependencies) {
+  constructor(deps: AddressLimitDeps) {
     this.#deps = deps
   }
 

@@ -9,20 +9,21 @@ export type WindowName = (typeof NAMES)[number]
 export interface PlanWindow {
   name: WindowName
   charge: WindowCharge
-  ofKey: boolean
+  /** Of the API key, not of the account. */
+  perKey: boolean
 }
 
 /** All windows of a plan in the order in which the store takes them: the account's, then the key's. */
 export function windowsOf(plan: RatePlan): PlanWindow[] {
   const windows = present(plan, false)
-  return plan.ofKey === undefined ? windows : [...windows, ...present(plan.ofKey, true)]
+  return plan.keyWindows === undefined ? windows : [...windows, ...present(plan.keyWindows, true)]
 }
 
-function present(plan: RatePlan | KeyWindows, ofKey: boolean): PlanWindow[] {
+function present(plan: RatePlan | KeyWindows, perKey: boolean): PlanWindow[] {
   const windows: PlanWindow[] = []
   for (const name of NAMES) {
     const charge = plan[name]
-    if (charge !== null) windows.push({ name, charge, ofKey })
+    if (charge !== null) windows.push({ name, charge, perKey })
   }
   return windows
 }

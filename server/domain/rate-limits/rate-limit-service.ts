@@ -39,7 +39,7 @@ export class RateLimitService implements RateLimiter {
     return { plan, booking: decision.booking, ...statesOf(windows, decision.states) }
   }
 
-  giveBack(grant: RateGrant): void {
+  refund(grant: RateGrant): void {
     this.#adjust(
       windowsOf(grant.plan).map(({ charge }) => ({ charge, delta: -charge.weight })),
       grant.booking,
@@ -106,13 +106,13 @@ export class RateLimitService implements RateLimiter {
 
 function refusalError(
   plan: RatePlan,
-  { name, charge, ofKey }: PlanWindow,
+  { name, charge, perKey }: PlanWindow,
   found: { retryAtMs: number | null; state: WindowState; windows: NonNullable<LimitFacts['windows']> },
 ): DomainError {
   const units = name === 'credits' ? 'RPC credits' : name
   const span = charge.windowSeconds === 60 ? 'minute' : `${charge.windowSeconds / 3600} hours`
   const subject = plan.subject.replace(/^endpoint:/, '/')
-  const whose = ofKey ? ' with this API key' : ''
+  const whose = perKey ? ' with this API key' : ''
   const rule = `Rate limit exceeded: ${inWords(charge.limit)} ${units} per ${span} for ${subject}${whose}.`
   const { remaining, resetAtMs } = found.state
   const limit: LimitFacts = { rule, limit: charge.limit, remaining, resetAtMs, windows: found.windows }

@@ -19,7 +19,7 @@ export interface RatePlan {
   tokens: WindowCharge | null
   credits: WindowCharge | null
   /** Absent where the operator set no limit on the key. */
-  ofKey?: KeyWindows
+  keyWindows?: KeyWindows
 }
 
 /**
@@ -38,7 +38,7 @@ export interface RateLimiter {
   /** Consumes all windows of the plan in one store call. Fails with `rate_limited`, which carries the window's numbers. */
   admit(plan: RatePlan): Promise<RateGrant>
   /** Returns everything: the request was refused for another reason before it ran. */
-  giveBack(grant: RateGrant): void
+  refund(grant: RateGrant): void
   /** Replaces the token (or credit) estimate by what was used. */
   correct(grant: RateGrant, used: { tokens?: number; credits?: number }): void
 }

@@ -157,18 +157,18 @@ interface KeyNumbers {
 /** Beside each window of the account, one for the key alone where the operator set its number. */
 function withKeyWindows(plan: RatePlan, numbers: KeyNumbers | undefined): RatePlan {
   if (numbers === undefined || plan.apiKeyId === null) return plan
-  const ofKey = (charge: WindowCharge | null, limit: number | undefined): WindowCharge | null => {
+  const keyWindow = (charge: WindowCharge | null, limit: number | undefined): WindowCharge | null => {
     if (charge === null || limit === undefined) return null
     return { ...charge, key: charge.key.replace(':', `:key:${plan.apiKeyId}:`), limit }
   }
-  const tokens = ofKey(plan.tokens, numbers.tokensPerMinute)
+  const tokens = keyWindow(plan.tokens, numbers.tokensPerMinute)
   return {
     ...plan,
     scope: 'api_key',
-    ofKey: {
-      requests: ofKey(plan.requests, numbers.requestsPerMinute),
+    keyWindows: {
+      requests: keyWindow(plan.requests, numbers.requestsPerMinute),
       tokens: tokens && { ...tokens, weight: Math.min(tokens.weight, tokens.limit) },
-      credits: ofKey(plan.credits, numbers.creditsPer24Hours),
+      credits: keyWindow(plan.credits, numbers.creditsPer24Hours),
     },
   }
 }

@@ -28,7 +28,7 @@ interface Channel {
   watchers: Set<FeedWatcher>
 }
 
-export interface RequestFeedDependencies {
+export interface RequestFeedDeps {
   changes: AccountChanges
   requests: Pick<RequestRepository, 'lastPosition' | 'positionFromEnd' | 'listSettled'>
   clock: Clock
@@ -47,12 +47,12 @@ export interface ReachedPosition {
  * accounts; where nobody watches, nothing is read. Watchers of one account share the same batches.
  */
 export class RequestFeed {
-  readonly #deps: RequestFeedDependencies
+  readonly #deps: RequestFeedDeps
   readonly #channels = new Map<string, Channel>()
   readonly #stale = new Set<string>()
   readonly #reading = new ThrottledTask(() => this.#deliver(), PACE)
 
-  constructor(deps: RequestFeedDependencies) {
+  constructor(deps: RequestFeedDeps) {
     this.#deps = deps
     deps.changes.listen((accountIds) => {
       for (const accountId of accountIds ?? this.#channels.keys()) this.#markStale(accountId)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { addDays, type Clock, DAY_MS, utcDay } from '../clock.ts'
 import type { RequestKey } from '../idempotency/idempotency-record.ts'
 import type { IdempotencyRepository } from '../idempotency/idempotency-repository.ts'
-import { dashed, idTimeMs, leastIdAt } from '../ids.ts'
+import { toUuid, idTimeMs, minUuidAt } from '../ids.ts'
 import { CursorDay, CursorNumber, decodeCursor, encodeCursor, type Page, type PageRequest } from '../page.ts'
 import { isUuid } from '../validation/uuid.ts'
 import { invalidField, parseInput } from '../validation/parse-input.ts'
@@ -22,7 +22,7 @@ const NO_ID = '00000000-0000-0000-0000-000000000000'
 const PlaceCursor = z.tuple([CursorDay, z.string().refine(isUuid)])
 const FeedCursor = z.tuple([CursorNumber, CursorDay])
 
-export interface RequestServiceDependencies {
+export interface RequestServiceDeps {
   requests: RequestRepository
   keys: Pick<IdempotencyRepository, 'findByRequests'>
   feed: RequestFeed
@@ -35,9 +35,9 @@ export interface RequestServiceDependencies {
  * nano-USD; request ids are those of the response header `CF-RAY`.
  */
 export class RequestService {
-  readonly #deps: RequestServiceDependencies
+  readonly #deps: RequestServiceDeps
 
-  constructor(deps: RequestServiceDependencies) {
+  constructor(deps: RequestServiceDeps) {
     this.#deps = deps
   }
 
@@ -59,7 +59,7 @@ export class RequestService {
     }
     const { records, stoppedAt } = await this.#deps.requests.scan(accountId, scan)
     const items = records.slice(0, page.first)
-    const cursors = items.map((record) => encodeCursor(scope, [utcDay(record.admittedAt), dashed(record.requestId)]))
+    const cursors = items.map((record) => encodeCursor(scope, [utcDay(record.admittedAt), toUuid(record.requestId)]))
     if (records.length > page.first) return { items, cursors, endCursor: cursors.at(-1) ?? null, hasNextPage: true }
     const rest = stoppedAt ?? (scan.fromDay > firstDay ? { day: scan.fromDay, requestId: NO_ID } : null)
     if (rest === null) return { items, cursors, endCursor: cursors.at(-1) ?? null, hasNextPage: false }
@@ -82,7 +82,7 @@ export class RequestService {
 
   /** The idempotency keys that requests were made under, as long as they are kept, by request id. */
   async keysOf(accountId: string, requestIds: readonly string[]): Promise<Map<string, RequestKey>> {
-    const keys = await this.#deps.keys.findByRequests(accountId, requestIds.map(dashed))
+    const keys = await this.#deps.keys.findByRequests(accountId, requestIds.map(toUuid))
     return new Map([...keys].map(([requestId, key]) => [requestId.replaceAll('-', ''), key]))
   }
 
@@ -129,7 +129,7 @@ export class RequestService {
     const timeMs = idTimeMs(requestId)
     if (timeMs === undefined || timeMs > this.#deps.clock.nowMs() + DAY_MS) return []
     const day = utcDay(new Date(timeMs))
-    return [day, addDays(day, 1)].map((candidate) => ({ day: candidate, requestId: dashed(requestId) }))
+    return [day, addDays(day, 1)].map((candidate) => ({ day: candidate, requestId: toUuid(requestId) }))
   }
 }
 
@@ -140,7 +140,7 @@ function toScan({ first }: PageRequest, filter: RequestFilter): Pick<LogScan, 'f
 
 /** Nothing that was admitted before `to` has an id that was made after it. */
 function endOf({ to }: RequestFilter): LogPlace | null {
-  return to == null ? null : { day: utcDay(to), requestId: dashed(leastIdAt(to.getTime())) }
+  return to == null ? null : { day: utcDay(to), requestId: toUuid(minUuidAt(to.getTime())) }
 }
 
 function toPlace([day, requestId]: readonly [string, string]): LogPlace {

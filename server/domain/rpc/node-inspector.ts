@@ -22,7 +22,7 @@ export interface NodeReport {
   detail: string
 }
 
-export interface NodeInspectorDependencies {
+export interface NodeInspectorDeps {
   networks: ReadonlyMap<string, RpcNetwork>
   /** By network slug. */
   nodes: ReadonlyMap<string, readonly RpcNode[]>
@@ -38,11 +38,11 @@ export interface NodeInspectorDependencies {
  * stays in use, since failover handles it, and is asked again.
  */
 export class NodeInspector {
-  readonly #deps: NodeInspectorDependencies
+  readonly #deps: NodeInspectorDeps
   readonly #stopped = new AbortController()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(deps: NodeInspectorDependencies) {
+  constructor(deps: NodeInspectorDeps) {
     this.#deps = deps
   }
 

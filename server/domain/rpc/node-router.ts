@@ -47,7 +47,7 @@ interface FailedAttempt {
 
 type Attempt<T> = { healthy: true; failure?: undefined; value: T } | FailedAttempt
 
-export interface NodeRouterDependencies {
+export interface NodeRouterDeps {
   /** In order of preference, by network slug. */
   nodes: ReadonlyMap<string, readonly RpcNode[]>
   createBreaker: () => CircuitBreaker
@@ -67,7 +67,7 @@ export class NodeRouter {
   readonly #clock: Clock
   readonly #log: Log
 
-  constructor({ nodes, createBreaker, clock, log }: NodeRouterDependencies) {
+  constructor({ nodes, createBreaker, clock, log }: NodeRouterDeps) {
     this.#nodes = new Map(
       [...nodes].map(([slug, list]) => [
         slug,

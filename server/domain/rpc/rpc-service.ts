@@ -34,10 +34,10 @@ import { itemAt } from '../item-at.ts'
 
 const PARALLEL_PARTS_MAX = 8
 
-export interface RpcServiceDependencies {
+export interface RpcServiceDeps {
   runs: MeteredRuns
   ratePlans: Pick<RatePlans, 'planForRpc'>
-  rateLimiter: Pick<RateLimiter, 'admit' | 'giveBack'>
+  rateLimiter: Pick<RateLimiter, 'admit' | 'refund'>
   ledger: Pick<LedgerService, 'balances'>
   bodies: RpcBodyReader
   networks: ReadonlyMap<string, RpcNetwork>
@@ -74,11 +74,11 @@ interface Admitted {
  * called, and an answer is complete only when its charge is durable.
  */
 export class RpcService {
-  readonly #deps: RpcServiceDependencies
+  readonly #deps: RpcServiceDeps
   /** As receipts write it. */
   readonly #unitPriceUsd: string
 
-  constructor(deps: RpcServiceDependencies) {
+  constructor(deps: RpcServiceDeps) {
     this.#deps = deps
     this.#unitPriceUsd = formatUsd(deps.pricePerCreditNanoUsd)
   }
@@ -133,11 +133,11 @@ export class RpcService {
     try {
       await this.#assertBalance(caller.accountId, network)
     } catch (error) {
-      rateLimiter.giveBack(place)
+      rateLimiter.refund(place)
       throw error
     }
     const envelope = await bodies.scanEnvelope(body)
-    rateLimiter.giveBack(place)
+    rateLimiter.refund(place)
     return envelope
   }
 

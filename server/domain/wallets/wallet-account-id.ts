@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { dashed } from '../ids.ts'
+import { toUuid } from '../ids.ts'
 import type { WalletAddress } from './wallet-address.ts'
 
 /**
@@ -10,5 +10,5 @@ export function accountIdOf({ chain, address }: WalletAddress): string {
   const bytes = createHash('sha256').update(`${chain}:${address}`).digest().subarray(0, 16)
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
-  return dashed(bytes.toString('hex'))
+  return toUuid(bytes.toString('hex'))
 }

@@ -17,7 +17,7 @@ interface WalletAccount extends WalletAccountSettings {
   loadedAtMs: number
 }
 
-export interface WalletAccountsDependencies {
+export interface WalletAccountsDeps {
   repository: Pick<WalletAccountRepository, 'find'>
   events: KeyEvents
   /** Told of each wallet that proved itself. */
@@ -30,14 +30,14 @@ export interface WalletAccountsDependencies {
  * every 5 seconds; links, and changes that operators make, reach this cache as events.
  */
 export class WalletAccounts {
-  readonly #deps: WalletAccountsDependencies
+  readonly #deps: WalletAccountsDeps
   /** By the id of the wallet's own account, whichever it uses. */
   readonly #known = new RecentCache<WalletAccount>({ entriesMax: CACHED_ACCOUNTS_MAX })
   readonly #loading = new Map<string, Promise<WalletAccount>>()
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #stopListening: () => void
 
-  constructor(deps: WalletAccountsDependencies) {
+  constructor(deps: WalletAccountsDeps) {
     this.#deps = deps
     this.#stopListening = deps.events.listen(({ kind, id }) => {
       if (kind !== 'account-changed') return

@@ -20,7 +20,7 @@ export interface MadeLink {
   movedNano: { usd: bigint; diem: bigint }
 }
 
-export interface WalletLinksDependencies {
+export interface WalletLinksDeps {
   repository: WalletLinkRepository
   signIn: Pick<SignInService, 'proveLink'>
   accounts: Pick<WalletAccounts, 'callerOf'>
@@ -36,9 +36,9 @@ export interface WalletLinksDependencies {
  * account at most; requests that run while it is linked or unlinked are charged where they began.
  */
 export class WalletLinks {
-  readonly #deps: WalletLinksDependencies
+  readonly #deps: WalletLinksDeps
 
-  constructor(deps: WalletLinksDependencies) {
+  constructor(deps: WalletLinksDeps) {
     this.#deps = deps
   }
 

@@ -28,7 +28,7 @@ export interface WalletTransaction {
   modelId: string | null
 }
 
-export interface WalletStatementsDependencies {
+export interface WalletStatementsDeps {
   repository: WalletStatementRepository
   ledger: Pick<LedgerService, 'balances'>
   minimumNanoUsd: bigint
@@ -36,9 +36,9 @@ export interface WalletStatementsDependencies {
 
 /** What a wallet may read of its account. A wallet without any credit has zero and no transactions. */
 export class WalletStatements {
-  readonly #deps: WalletStatementsDependencies
+  readonly #deps: WalletStatementsDeps
 
-  constructor(deps: WalletStatementsDependencies) {
+  constructor(deps: WalletStatementsDeps) {
     this.#deps = deps
   }
 

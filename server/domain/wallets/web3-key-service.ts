@@ -25,7 +25,7 @@ export interface Web3KeyInput {
   key: CreateApiKeyInput
 }
 
-export interface Web3KeyServiceDependencies {
+export interface Web3KeyServiceDeps {
   tokens: Web3KeyTokens
   /** For both calls, which nobody has to be known for. */
   limit: Pick<AddressLimit, 'admit'>
@@ -41,9 +41,9 @@ export interface Web3KeyServiceDependencies {
 
 /** API keys for wallets that have staked on Base. */
 export class Web3KeyService {
-  readonly #deps: Web3KeyServiceDependencies
+  readonly #deps: Web3KeyServiceDeps
 
-  constructor(deps: Web3KeyServiceDependencies) {
+  constructor(deps: Web3KeyServiceDeps) {
     this.#deps = deps
   }
 

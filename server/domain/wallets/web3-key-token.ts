@@ -17,7 +17,7 @@ const REFUSALS: Record<string, string> = {
   ERR_JWT_CLAIM_VALIDATION_FAILED: 'JWT claims are invalid: the token was issued for something else',
 }
 
-export interface Web3KeyTokensDependencies {
+export interface Web3KeyTokensDeps {
   origin: string
   pepper: string
   clock: Clock
@@ -26,10 +26,10 @@ export interface Web3KeyTokensDependencies {
 
 /** Tokens that a wallet signs to get an API key. They hold all that there is to know, so none is stored. */
 export class Web3KeyTokens {
-  readonly #deps: Web3KeyTokensDependencies
+  readonly #deps: Web3KeyTokensDeps
   readonly #key: Buffer
 
-  constructor(deps: Web3KeyTokensDependencies) {
+  constructor(deps: Web3KeyTokensDeps) {
     this.#deps = deps
     this.#key = createHmac('sha256', deps.pepper).update('web3 key tokens').digest()
   }

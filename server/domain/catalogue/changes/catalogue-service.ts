@@ -31,7 +31,7 @@ export interface PriceChangeRequest extends Omit<ChangeRequest, 'patch'> {
   free: boolean
 }
 
-export interface CatalogueServiceDependencies {
+export interface CatalogueServiceDeps {
   changes: CatalogueChangeRepository
   timeline: ModelTimeline
   pubSub: PubSub
@@ -45,12 +45,12 @@ export interface CatalogueServiceDependencies {
  * switches at the instant by its own clock. A request keeps the price that was in force when it was admitted.
  */
 export class CatalogueService {
-  readonly #deps: CatalogueServiceDependencies
+  readonly #deps: CatalogueServiceDeps
   #version = ''
   #reading: Promise<void> = Promise.resolve()
   #unsubscribe: (() => Promise<void>) | undefined
 
-  constructor(deps: CatalogueServiceDependencies) {
+  constructor(deps: CatalogueServiceDeps) {
     this.#deps = deps
   }
 

@@ -10,7 +10,7 @@ const STATEMENT_MS = 400
 const SLICE_ACCOUNTS_MAX = 500
 const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
-export interface UsageClosingDependencies {
+export interface UsageClosingDeps {
   closings: UsageClosingRepository
   clock: Clock
   ids: IdSource
@@ -21,10 +21,10 @@ export interface UsageClosingDependencies {
  * and after a late settlement has reopened a week, reports read what settlements write: more rows, the same sums.
  */
 export class UsageClosing {
-  readonly #deps: UsageClosingDependencies
+  readonly #deps: UsageClosingDeps
   #sliceAccounts = 100
 
-  constructor(deps: UsageClosingDependencies) {
+  constructor(deps: UsageClosingDeps) {
     this.#deps = deps
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY_MS, utcDay } from '../../clock.ts'
-import { dashed } from '../../ids.ts'
+import { toUuid } from '../../ids.ts'
 import type { LedgerTransfer } from '../../ledger/ledger.ts'
 import type { Currency } from '../../money.ts'
 import { CursorInstant, CursorNumber, type CursorScope, decodeCursor, encodeCursor } from '../../page.ts'
@@ -39,16 +39,16 @@ interface Position {
   shown: { currency: Currency; entries: number } | null
 }
 
-export interface UsageHistoryServiceDependencies {
+export interface UsageHistoryServiceDeps {
   history: UsageHistoryRepository
   requests: RequestRepository
 }
 
 /** Every charge of an account, line by line, oldest first (public API, `GET /billing/usage-history`). */
 export class UsageHistoryService {
-  readonly #deps: UsageHistoryServiceDependencies
+  readonly #deps: UsageHistoryServiceDeps
 
-  constructor(deps: UsageHistoryServiceDependencies) {
+  constructor(deps: UsageHistoryServiceDeps) {
     this.#deps = deps
   }
 
@@ -120,7 +120,7 @@ export class UsageHistoryService {
       if (requestId === null) return []
       return Array.from({ length: SETTLEMENT_DAYS_MAX + 1 }, (_, days) => ({
         day: utcDay(new Date(createdAt.getTime() - days * DAY_MS)),
-        requestId: dashed(requestId),
+        requestId: toUuid(requestId),
       }))
     })
     if (places.length === 0) return new Map()

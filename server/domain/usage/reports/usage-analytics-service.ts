@@ -19,17 +19,17 @@ interface CachedReport {
   report: Promise<Report>
 }
 
-export interface UsageAnalyticsServiceDependencies {
+export interface UsageAnalyticsServiceDeps {
   analytics: UsageAnalyticsRepository
   clock: Clock
 }
 
 /** The specification's usage report (part `GET /billing/usage-analytics`), from the roll-ups of each day. */
 export class UsageAnalyticsService {
-  readonly #deps: UsageAnalyticsServiceDependencies
+  readonly #deps: UsageAnalyticsServiceDeps
   readonly #cache = new LRUCache<string, CachedReport>({ max: CACHED_REPORTS_MAX })
 
-  constructor(deps: UsageAnalyticsServiceDependencies) {
+  constructor(deps: UsageAnalyticsServiceDeps) {
     this.#deps = deps
   }
 

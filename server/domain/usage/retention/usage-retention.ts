@@ -6,7 +6,7 @@ const HOURS = ['usage_hourly', 'usage_hourly_totals'] as const
 /** Days ahead that have a partition of their own; what falls outside them goes to the default one. */
 const DAYS_AHEAD = 2
 
-export interface UsageRetentionDependencies {
+export interface UsageRetentionDeps {
   partitions: UsagePartitionRepository
   clock: Clock
   eventRetentionDays: number
@@ -15,9 +15,9 @@ export interface UsageRetentionDependencies {
 
 /** Makes the partitions of usage ahead of time and drops those whose time is over; sums by day stay for good. */
 export class UsageRetention {
-  readonly #deps: UsageRetentionDependencies
+  readonly #deps: UsageRetentionDeps
 
-  constructor(deps: UsageRetentionDependencies) {
+  constructor(deps: UsageRetentionDeps) {
     this.#deps = deps
   }
 

@@ -20,7 +20,7 @@ export interface SignInChallenge {
   supportedChains: { chainId: string; type: 'eip191' | 'eip1271' | 'ed25519' }[]
 }
 
-export interface SignInChallengesDependencies {
+export interface SignInChallengesDeps {
   origin: string
   serviceName: string
   contractWallets: boolean
@@ -30,9 +30,9 @@ export interface SignInChallengesDependencies {
 
 /** Ready-made messages to sign. Nothing is stored: a wallet may as well make up its own, with a nonce of its own. */
 export class SignInChallenges {
-  readonly #deps: SignInChallengesDependencies
+  readonly #deps: SignInChallengesDeps
 
-  constructor(deps: SignInChallengesDependencies) {
+  constructor(deps: SignInChallengesDeps) {
     this.#deps = deps
   }
 

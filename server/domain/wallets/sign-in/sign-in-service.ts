@@ -23,7 +23,7 @@ const FAMILIAR_WALLETS = { entriesMax: 50_000, lifetimeMs: 3_600_000 }
 /** Refusals that another moment may undo. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['X402_SIGN_IN_FUTURE_TIMESTAMP', 'X402_SIGN_IN_NOT_BEFORE'])
 
-export interface SignInDependencies {
+export interface SignInDeps {
   /** Origin that messages must be signed for. */
   origin: string
   nonces: SingleUseStore
@@ -46,13 +46,13 @@ interface Proof extends SignInPayload {
  * that nobody can use up a wallet's nonce without its key.
  */
 export class SignInService {
-  readonly #deps: SignInDependencies
+  readonly #deps: SignInDeps
   /** By the hash of the header: whoever repeats one costs a hash. */
   readonly #refusals = new RecentCache<DomainError>(REMEMBERED_REFUSALS)
   /** Wallets that signed in from an address go on when somebody else behind it is blocked. */
   readonly #familiar = new RecentCache<true>(FAMILIAR_WALLETS)
 
-  constructor(deps: SignInDependencies) {
+  constructor(deps: SignInDeps) {
     this.#deps = deps
   }
 

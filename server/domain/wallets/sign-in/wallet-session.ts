@@ -28,7 +28,7 @@ export interface WalletSession {
   expiresAt: Date
 }
 
-export interface WalletSessionsDependencies {
+export interface WalletSessionsDeps {
   origin: string
   pepper: string
   lifetimeSeconds: number
@@ -44,10 +44,10 @@ export interface WalletSessionsDependencies {
  * there is to know, so only those are stored that were revoked before their time.
  */
 export class WalletSessions {
-  readonly #deps: WalletSessionsDependencies
+  readonly #deps: WalletSessionsDeps
   readonly #key: Buffer
 
-  constructor(deps: WalletSessionsDependencies) {
+  constructor(deps: WalletSessionsDeps) {
     this.#deps = deps
     this.#key = createHmac('sha256', deps.pepper).update('wallet sessions').digest()
   }

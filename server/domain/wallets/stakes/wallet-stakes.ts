@@ -16,7 +16,7 @@ const REMEMBERED_WALLETS_MAX = 100_000
 /** Wallets that come together are read together. */
 const COLLECT_MS = 200
 
-export interface WalletStakesDependencies {
+export interface WalletStakesDeps {
   /** Null: no staking contract is configured. */
   chain: StakingChain | null
   stakes: WalletStakeRepository
@@ -35,7 +35,7 @@ export interface WalletStakesDependencies {
  * then. Reading happens apart from requests; while the node is down, nothing that stands changes.
  */
 export class WalletStakes {
-  readonly #deps: WalletStakesDependencies
+  readonly #deps: WalletStakesDeps
   /** The day of which a wallet was read last. */
   readonly #readDay = new RecentCache<string>({ entriesMax: REMEMBERED_WALLETS_MAX })
   readonly #waiting = new Set<string>()
@@ -44,7 +44,7 @@ export class WalletStakes {
   #isDown = false
   #reading: Promise<void> = Promise.resolve()
 
-  constructor(deps: WalletStakesDependencies) {
+  constructor(deps: WalletStakesDeps) {
     this.#deps = deps
   }
 

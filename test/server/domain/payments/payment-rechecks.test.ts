@@ -61,10 +61,10 @@ async function credit(payload: EvmPayload): Promise<Payment> {
   const now = clock.now()
   const id = createIdSource(clock).uuid()
   const payment: Payment = { id, state: 'received', signed, receivedAt: new Date(), ...RECEIVED_PAYMENT }
-  await payments.claim(payment, { now, lookAt: null })
+  await payments.claim(payment, { now, checkAt: null })
   const found = await network.lookUp(signed, { transactionIds: [], receivedAt: new Date() })
   if (found.kind !== 'paid') throw new Error('the chain has not taken it')
-  await payments.step(payment, { to: 'settled', transfer: found.transfer }, { now, lookAt: null })
+  await payments.step(payment, { to: 'settled', transfer: found.transfer }, { now, checkAt: null })
   return payments.credit(payment, { transferId: createIdSource(clock).uuid(), now })
 }
 

@@ -182,7 +182,7 @@ async function leaveBehind(): Promise<Payment> {
     receivedAt: now,
     ...RECEIVED_PAYMENT,
   }
-  const claimed = await payments.claim(payment, { now, lookAt: new Date(now.getTime() + 15_000) })
+  const claimed = await payments.claim(payment, { now, checkAt: new Date(now.getTime() + 15_000) })
   if (claimed === undefined) throw new Error('claimed before')
   return claimed
 }
@@ -330,14 +330,14 @@ describe.each(EITHER_ENGINE)('the reconciler on %s', (name) => {
     expect(checks).toBe(8)
     expect(await payments.get(payment.id)).toMatchObject({ state: 'refused', reason: 'not_verified' })
     expect(await reconciler.runAll()).toBe(0)
-    const times = { now: clock.now(), lookAt: clock.now() }
+    const times = { now: clock.now(), checkAt: clock.now() }
     const again = await payments.claimAgain(await payments.get(payment.id), payment, times)
     expect(again).toMatchObject({ state: 'received', looks: 0 })
   })
 
   it('never lets a payment that was verified wait for payments that nobody can verify', async () => {
     const verified = await leaveBehind()
-    await payments.step(verified, { to: 'verified' }, { now: clock.now(), lookAt: clock.now() })
+    await payments.step(verified, { to: 'verified' }, { now: clock.now(), checkAt: clock.now() })
     for (let index = 0; index < 20; index++) await leaveBehind()
     clock.advance(MINUTE_MS)
     const { promise: hanging, reject: end } = Promise.withResolvers<PaymentVerdict>()
@@ -356,7 +356,7 @@ describe.each(EITHER_ENGINE)('the reconciler on %s', (name) => {
     answers.verdict = { valid: false, reason: 'insufficient_funds', mayBePaid: true }
     const stale = await leaveBehind()
     await startProcess().reconciler.runAll()
-    const times = { now: clock.now(), lookAt: clock.now() }
+    const times = { now: clock.now(), checkAt: clock.now() }
     await payments.claimAgain(await payments.get(stale.id), { ...stale, digest: 'another' }, times)
     expect(await payments.step(stale, { to: 'settled', transfer: TRANSFER }, times)).toBeUndefined()
     expect(await payments.announce(stale, '0x1', times)).toBeUndefined()

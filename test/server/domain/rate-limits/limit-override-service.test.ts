@@ -51,7 +51,7 @@ describe.each(EITHER_ENGINE)('limits that an operator sets on %s', (engine) => {
     expect(await planOf(keys, secret)).toMatchObject({
       scope: 'api_key',
       tokens: { limit: 750_000 },
-      ofKey: { requests: null, tokens: { limit: 1_000 } },
+      keyWindows: { requests: null, tokens: { limit: 1_000 } },
     })
     expect(await planOf(keys, adminKey)).toMatchObject({ scope: 'user' })
     expect((await keys.limitOverrides.clear({ accountId, keyId: key.id })).keys).toEqual([])

@@ -93,7 +93,7 @@ it.each([
 
 it('gives everything back when the request was refused for another reason', async () => {
   const { rateLimits, plans } = setUp()
-  rateLimits.giveBack(await rateLimits.admit(plans.planForText(caller, large, 70_000)))
+  rateLimits.refund(await rateLimits.admit(plans.planForText(caller, large, 70_000)))
   const grant = await rateLimits.admit(plans.planForText(caller, large, 1_000))
   expect([grant.requests.remaining, grant.tokens?.remaining]).toEqual([19, 499_000])
 })
@@ -199,7 +199,7 @@ describe('limits of a key', () => {
     expect(await tokensLeft()).toEqual([499_700, 700])
     rateLimits.correct(await rateLimits.admit(plans.planForText(both, large, 100)), { tokens: 650 })
     expect(await tokensLeft()).toEqual([499_050, 50])
-    rateLimits.giveBack(await rateLimits.admit(plans.planForRpc(both, 400)))
+    rateLimits.refund(await rateLimits.admit(plans.planForRpc(both, 400)))
     await rateLimits.admit(plans.planForRpc(both, 500))
   })
 })

@@ -108,7 +108,12 @@ describe('numbers that an operator set', () => {
   it('stand in place of the tier for an account, number by number', () => {
     const caller = { ...walletOf('partner'), limitOverrides: { account: overrides, key: null } }
     const text = plans.planForText(caller, { id: 'model', tier: 'M' }, 5)
-    expect([text.requests.limit, text.tokens?.limit, text.scope, text.ofKey]).toEqual([7, 1_500_000, 'user', undefined])
+    expect([text.requests.limit, text.tokens?.limit, text.scope, text.keyWindows]).toEqual([
+      7,
+      1_500_000,
+      'user',
+      undefined,
+    ])
     expect(plans.planForText(caller, { id: 'model', tier: 'L' }, 5).requests.limit).toBe(60)
     expect(plans.planForRequests(caller, { id: 'model' }, 'image').requests.limit).toBe(3)
     expect(plans.planForRequests(caller, { id: 'model' }, 'audio').requests.limit).toBe(120)
@@ -121,14 +126,14 @@ describe('numbers that an operator set', () => {
     const text = plans.planForText(caller, { id: 'model', tier: 'M' }, 5)
     expect(text.scope).toBe('api_key')
     expect(text.requests.limit).toBe(50)
-    expect(text.ofKey).toMatchObject({ requests: { limit: 7, weight: 1 }, tokens: null, credits: null })
+    expect(text.keyWindows).toMatchObject({ requests: { limit: 7, weight: 1 }, tokens: null, credits: null })
     const other = plans.planForText({ ...caller, keyId: 'other' }, { id: 'model', tier: 'M' }, 5)
-    const keys = [text.requests.key, text.ofKey?.requests?.key, other.ofKey?.requests?.key]
+    const keys = [text.requests.key, text.keyWindows?.requests?.key, other.keyWindows?.requests?.key]
     expect(new Set(keys).size).toBe(3)
     // One place in a cluster, since one call of the store takes from all of them.
     expect(new Set(keys.map((key) => key?.split(':')[0]))).toEqual(new Set([caller.accountId]))
     expect(plans.planForText(caller, { id: 'model', tier: 'L' }, 5)).toMatchObject({ scope: 'user' })
-    expect(plans.planForRpc(caller, 45).ofKey).toMatchObject({
+    expect(plans.planForRpc(caller, 45).keyWindows).toMatchObject({
       requests: null,
       credits: { limit: 1_000, weight: 45, windowSeconds: 86_400 },
     })

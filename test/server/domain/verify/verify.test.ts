@@ -71,9 +71,9 @@ async function payAndLink(accountId: string): Promise<void> {
     receivedAt: now,
     ...RECEIVED_PAYMENT,
   } as const
-  await payments.claim(payment, { now, lookAt: null })
+  await payments.claim(payment, { now, checkAt: null })
   const transfer = { transactionId: '0x1', transferIndex: 0, payer: WALLET, amountAtomic: 5_000_000n }
-  await payments.step(payment, { to: 'settled', transfer }, { now, lookAt: null })
+  await payments.step(payment, { to: 'settled', transfer }, { now, checkAt: null })
   await payments.credit(payment, { transferId: ids.uuid(), now })
   const links = new WalletLinkRepository(database.db)
   await links.link({ wallet: WALLET, accountId, now, walletsMax: 20, newId: () => ids.uuid() })

@@ -30,7 +30,7 @@ interface ProviderBodyOptions {
 export function toProviderBody(request: ChatRequest, options: ProviderBodyOptions): ProviderBody {
   const { parameters } = options
   const prompts = parameters.includeSystemPrompt ? options.systemPrompts : []
-  const messages = spoken(request.messages)
+  const messages = withoutEmptyAssistantTurns(request.messages)
   if (messages.length === 0) {
     throw invalidField('messages', 'must have a message other than assistant messages without content')
   }
@@ -48,7 +48,7 @@ export function toProviderBody(request: ChatRequest, options: ProviderBodyOption
 }
 
 /** Some clients send an assistant's turn with nothing in it, which providers refuse. */
-function spoken(messages: readonly ChatMessage[]): ChatMessage[] {
+function withoutEmptyAssistantTurns(messages: readonly ChatMessage[]): ChatMessage[] {
   return messages.filter((message) => {
     if (message.role !== 'assistant') return true
     const { role: _role, content, tool_calls: calls, ...rest } = message
