@@ -44,7 +44,7 @@ export async function readFormParts(body: Buffer, formType: string, bounds: Mult
     }
   }
   parser.on('error', () => reject(malformed()))
-  parser.on('partsLimit', () => reject(invalid(`The form has more than the ${bounds.partsMax} parts it may have`)))
+  parser.on('partsLimit', () => reject(invalid(`The form has more than the maximum of ${bounds.partsMax} parts`)))
   parser.on('field', (...[name, text, , isTruncated]: FieldEvent) =>
     rejecting(() => {
       assertName(name)
@@ -84,7 +84,7 @@ function openParser(contentType: string, { partsMax, partBytesMax }: MultipartBo
       },
     })
   } catch {
-    throw invalid("The Content-Type 'multipart/form-data' names no boundary")
+    throw invalid("The Content-Type 'multipart/form-data' has no boundary")
   }
 }
 
@@ -124,7 +124,7 @@ function assertFile(name: string | undefined, { files }: MultipartBounds): asser
 }
 
 function tooLarge(name: string, bytesMax: number): DomainError {
-  return new DomainError('payload_too_large', `The part ${name} is larger than the ${bytesMax} bytes that it may have`)
+  return new DomainError('payload_too_large', `The part ${name} is larger than its maximum of ${bytesMax} bytes`)
 }
 
 function malformed(): DomainError {

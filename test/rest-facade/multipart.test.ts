@@ -131,15 +131,21 @@ const END = '--x--\r\n'
 
 describe('a form is rejected with a sentence that names the fault:', () => {
   test.each([
-    ['no boundary', 'multipart/form-data; x=y', field('a') + END, 400, /names no boundary/],
+    ['no boundary', 'multipart/form-data; x=y', field('a') + END, 400, /has no boundary/],
     ['another boundary', 'multipart/form-data; boundary=y', field('a') + END, 400, /not a complete form/],
     ['an end within a text', TYPE, field('a').slice(0, -4), 400, /not a complete form/],
     ['an end within a file', TYPE, file('image').slice(0, -4), 400, /not a complete form/],
-    ['too many parts', TYPE, field('a').repeat(5) + END, 400, /more than the 4 parts/],
+    ['too many parts', TYPE, field('a').repeat(5) + END, 400, /more than the maximum of 4 parts/],
     ['a part without a name', TYPE, part('Content-Disposition: form-data') + END, 400, /has no name/],
     ['a long name', TYPE, field('a'.repeat(101)) + END, 400, /more than 100 characters/],
     ['a file where none is taken', TYPE, file('prompt') + END, 400, /prompt: must not be a file.*image/],
-    ['a large file', TYPE, file('image', 'a'.repeat(1_001)) + END, 413, /part image is larger than the 1000 bytes/],
+    [
+      'a large file',
+      TYPE,
+      file('image', 'a'.repeat(1_001)) + END,
+      413,
+      /part image is larger than its maximum of 1000 bytes/,
+    ],
     ['a large text', TYPE, field('a', 'a'.repeat(262_145)) + END, 413, /part a is larger than/],
   ])('%s', async (_name, type, text, status, message) => {
     expect(await sendRaw(type, text)).toMatchObject({ status, body: { error: expect.stringMatching(message) } })
