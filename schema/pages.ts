@@ -1,6 +1,7 @@
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, type Page, PageRequest } from '../server/domain/page.ts'
 import { described } from '../server/domain/validation/described.ts'
 import { builder } from './builder.ts'
+import { itemAt } from '../server/domain/item-at.ts'
 
 /** The arguments of every connection: lists are read forwards only, newest first. */
 export const pageArgs = builder.args((t) => ({
@@ -27,7 +28,7 @@ export function toConnection<Item>(
   after: string | null | undefined,
 ) {
   return {
-    edges: items.map((node, index) => ({ node, cursor: cursors[index] ?? '' })),
+    edges: items.map((node, index) => ({ node, cursor: itemAt(cursors, index) })),
     pageInfo: { hasNextPage, hasPreviousPage: after != null, startCursor: cursors[0] ?? null, endCursor },
   }
 }

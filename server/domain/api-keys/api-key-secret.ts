@@ -43,7 +43,7 @@ function checksum(body: string): string {
   let rest = crc32(body)
   let text = ''
   for (let digit = 0; digit < CHECKSUM_CHARACTERS; digit += 1) {
-    text = (BASE62[rest % 62] ?? '') + text
+    text = BASE62.charAt(rest % 62) + text
     rest = Math.floor(rest / 62)
   }
   return text

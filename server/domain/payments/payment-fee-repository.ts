@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
+import { itemAt } from '../item-at.ts'
 
 /** What settlements cost on each day, in the chain's smallest unit. The database's clock decides the day. */
 export class PaymentFeeRepository {
@@ -34,7 +35,8 @@ export class PaymentFeeRepository {
       select t.day::text as day, coalesce(f.spent, 0)::text as spent
       from (select ${today(now)} as day) t
       left join payment_fees f on f.network = ${network} and f.day = t.day`.execute(this.#db)
-    return { day: rows[0]?.day ?? '', spent: BigInt(rows[0]?.spent ?? 0) }
+    const { day, spent } = itemAt(rows, 0)
+    return { day, spent: BigInt(spent) }
   }
 }
 

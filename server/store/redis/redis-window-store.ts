@@ -11,6 +11,7 @@ import type {
 } from '../../domain/rate-limits/window-store.ts'
 import { DeadlineExceeded, withDeadline } from '../deadline.ts'
 import type { RedisClient } from './redis-client.ts'
+import { itemAt } from '../../domain/item-at.ts'
 
 /** Layout of the stored hashes; a new layout takes a new version, so that two releases can run side by side. */
 const LAYOUT_VERSION = 'w1'
@@ -193,7 +194,7 @@ export class RedisWindowStore implements SharedWindowStore {
   }
 
   #part(charges: readonly WindowCharge[], args: string[]): Part {
-    return { place: placeOf(charges[0]?.key ?? ''), keys: charges.map((charge) => this.#keyOf(charge)), args }
+    return { place: placeOf(itemAt(charges, 0).key), keys: charges.map((charge) => this.#keyOf(charge)), args }
   }
 
   #argumentsOf(charges: readonly WindowCharge[]): string[] {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FormData } from 'undici'
 import type { ProviderRequestBody } from '../../domain/inference/providers/provider.ts'
+import { itemAt } from '../../domain/item-at.ts'
 
 /** Encoding as much text takes a fraction of a millisecond. */
 const SLICE_CHARACTERS = 256 * 1024
@@ -60,7 +61,7 @@ async function encodeInSlices(value: unknown): Promise<EncodedBody> {
     return mark
   })
   for (const [index, part] of frame.split(mark).entries()) {
-    if (index > 0) await encodeText(longTexts[index - 1] ?? '', pieces)
+    if (index > 0) await encodeText(itemAt(longTexts, index - 1), pieces)
     pieces.push(Buffer.from(part))
   }
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 import type { CatalogueChangeRow } from '../../../db/tables/catalogue-changes-table.ts'
 import type { CatalogueChange } from './catalogue-change.ts'
+import { itemAt } from '../../item-at.ts'
 
 export class CatalogueChangeRepository {
   readonly #db: Kysely<Database>
@@ -76,7 +77,7 @@ export class CatalogueChangeRepository {
     const { rows } = await sql<{ version: string }>`
       select count(*)::text || '/' || count(withdrawn_at)::text as version from catalogue_changes
     `.execute(this.#db)
-    return rows[0]?.version ?? ''
+    return itemAt(rows, 0).version
   }
 }
 

@@ -1,3 +1,5 @@
+import { itemAt } from '../../item-at.ts'
+
 /** What charts call the instant of a row; nothing else may have that name. */
 const RESERVED = 'date'
 const WEB_APP = 'Web App'
@@ -23,7 +25,7 @@ export function chartNames(keys: readonly NamedKey[]): string[] {
   })
   const taken = countOf([RESERVED, ...short])
   return keys.map(({ apiKeyId }, index) => {
-    const name = short[index] ?? ''
+    const name = itemAt(short, index)
     return taken.get(name) === 1 || apiKeyId === null ? name : `${name} ${apiKeyId}`
   })
 }

@@ -6,6 +6,7 @@ import type { UsageAnalytics, UsageChartDay, UsageOfKey, UsageOfModel } from './
 import type { AnalyticsSums, ModelLineSums, UsageAnalyticsRepository } from './usage-analytics-repository.ts'
 import { keyIdOrNull } from '../closing/closed-days-repository.ts'
 import { daysOf, lastDays, toUsageRange, type UsageRange } from './usage-range.ts'
+import { itemAt } from '../../item-at.ts'
 
 const TOP_MAX = 8
 const CACHE_MS = 600_000
@@ -126,7 +127,7 @@ function toKeys({ keys }: AnalyticsSums): UsageOfKey[] {
   )
   return keys.map((key, index) => ({
     apiKeyId: keyIdOrNull(key.keyId),
-    name: names[index] ?? '',
+    name: itemAt(names, index),
     usdNano: BigInt(key.usd),
     diemNano: BigInt(key.diem),
     units: key.units,
