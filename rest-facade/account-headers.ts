@@ -114,9 +114,7 @@ function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): vo
 }
 
 function setBalances(exchange: Exchange, { usdNano, diemNano }: { usdNano: bigint; diemNano: bigint }): void {
-  const {
-    identity: { serviceName },
-  } = exchange.services
+  const { serviceName } = exchange.services.identity
   exchange.setHeader(`x-${serviceName}-balance-usd`, formatUsd(usdNano))
   exchange.setHeader(`x-${serviceName}-balance-diem`, formatUsd(diemNano))
 }

@@ -24,9 +24,7 @@ export const createChatCompletionRoute = defineRoute({
   output: { json: ChatCompletionBody, stream: [EVENT_STREAM] },
   errors: ['invalid_request', 'model_not_found', 'model_privacy', 'context_length_exceeded', ...PROVIDER_ERRORS],
   async handler(exchange) {
-    const {
-      inference: { chat },
-    } = exchange.services
+    const { chat } = exchange.services.inference
     const { context } = exchange
     const plan = await chat.plan(context.caller, exchange.body)
     if (plan.stream && exchange.run !== null) throw streamUnderKey()

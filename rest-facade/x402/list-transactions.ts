@@ -39,9 +39,7 @@ export const listWalletTransactionsRoute = defineRoute({
   output: { json: WalletTransactionsBody },
   errors: ['invalid_request'],
   async handler(exchange) {
-    const {
-      wallets: { statements: walletStatements },
-    } = exchange.services
+    const { statements: walletStatements } = exchange.services.wallets
     const caller = requireWallet(exchange.requireCaller())
     const page = parseInput(TransactionPage, exchange.query)
     const { walletAddress, usdNano } = await walletStatements.balance(caller)

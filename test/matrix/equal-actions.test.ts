@@ -62,9 +62,7 @@ function settingsOf({ revoked_at: revokedAt, ...row }: KeyRow) {
 type Run = (fronts: Fronts) => Promise<unknown>
 
 const spare = async ({ accountId }: Fronts): Promise<string> => {
-  const {
-    access: { apiKeys },
-  } = scene.server.app.services
+  const { apiKeys } = scene.server.app.services.access
   const limits = { usdNano: 5n, diemNano: 7n }
   const settings = { type: 'INFERENCE', description: 'spare', limits, limitPeriod: 'EPOCH' } as const
   const { key } = await apiKeys.createForAccount(accountId, { ...settings, modelPrivacy: 'ALL', expiresAt: null })

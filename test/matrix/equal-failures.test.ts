@@ -46,9 +46,7 @@ const quoting = (chat: object) => (fronts: Caller) =>
 const chatting = (body: object) => (fronts: Caller) => fronts.rest('POST', '/chat/completions', { ...CHAT, ...body })
 
 async function withKey({ server }: Scene, { accountId }: Fronts, settings: object): Promise<Caller> {
-  const {
-    access: { apiKeys },
-  } = server.app.services
+  const { apiKeys } = server.app.services.access
   const limits = { usdNano: null, diemNano: null }
   const all = { type: 'INFERENCE', description: 'k', limits, limitPeriod: 'EPOCH', modelPrivacy: 'ALL' } as const
   const { secret } = await apiKeys.createForAccount(accountId, { ...all, expiresAt: null, ...settings })

@@ -64,9 +64,7 @@ async function linkedWallet(scene: Scene, credential: CredentialName): Promise<s
 }
 
 async function freshSession({ server, wallet }: Scene): Promise<string> {
-  const {
-    wallets: { accounts: walletAccounts, sessions: walletSessions },
-  } = server.app.services
+  const { accounts: walletAccounts, sessions: walletSessions } = server.app.services.wallets
   const caller = await walletAccounts.callerOf({ chain: 'evm', address: wallet.signer.address.toLowerCase() })
   return (await walletSessions.issue(caller)).sessionToken
 }

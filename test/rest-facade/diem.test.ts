@@ -100,9 +100,7 @@ test("every front shows the DIEM of the day before midnight, and the next day's 
 
 test('what a day leaves expires by a posting of its own, and analytics count what was spent as DIEM', async () => {
   const owner = await createOwner()
-  const {
-    money: { ledger },
-  } = app.app.services
+  const { ledger } = app.app.services.money
   await show(owner)
   clock.advance(86_400_000)
   await ledger.balances(owner.accountId)

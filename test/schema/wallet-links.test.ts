@@ -307,9 +307,7 @@ describe('a linked wallet', () => {
       .then((other) => Object.assign(other, { [Symbol.asyncDispose]: () => other.close() }))
     const { signer, accountId: ownId } = await app.createWallet(USD)
     const wallet = walletOf(signer)
-    const {
-      wallets: { accounts: walletAccounts },
-    } = twin.services
+    const { accounts: walletAccounts } = twin.services.wallets
     const before = await walletAccounts.callerOf(wallet)
     expect(before.accountId).toBe(ownId)
     const told = new Promise<void>((resolve) => walletAccounts.onChanged(before, resolve))

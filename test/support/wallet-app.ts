@@ -45,9 +45,7 @@ export async function startWalletApp({ file, ...options }: TestAppOptions = {}):
       const wallet = parseWalletAddress(signer.address)
       if (wallet === undefined) throw new Error('a signer has an address')
       const accountId = await openWalletAccount(app.database.db, wallet, new Date())
-      const {
-        money: { ledger },
-      } = app.app.services
+      const { ledger } = app.app.services.money
       await ledger.grant({ accountId, amountNanoUsd: balanceNanoUsd, reason: 'test' })
       return { signer, accountId }
     },

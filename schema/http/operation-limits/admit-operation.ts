@@ -20,9 +20,7 @@ export async function admitOperation(
   response: ServerResponse | undefined,
 ): Promise<void> {
   if (caller === null) return
-  const {
-    limits: { rateLimits, ratePlans },
-  } = services
+  const { rateLimits, ratePlans } = services.limits
   const plan = ratePlans.planForManagement(caller)
   response?.setHeader(WINDOW_HEADERS.type, plan.scope)
   try {

@@ -75,9 +75,7 @@ test('with --key they are about one key', async () => {
 
 test('refusals lists those of one account or of all, newest first, over all pages', async () => {
   const stranger = await server.createAccount()
-  const {
-    limits: { refusals },
-  } = server.app.services
+  const { refusals } = server.app.services.limits
   for (let index = 0; index < 50; index++) {
     for (const id of [accountId, stranger.accountId]) {
       refusals.record({

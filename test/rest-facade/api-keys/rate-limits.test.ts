@@ -119,9 +119,7 @@ describe('GET /api_keys/rate_limits', () => {
   test('shows what the operator set, which is what the limiter refuses by', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret, keyId } = await createKey(accountId)
-    const {
-      limits: { overrides: limitOverrides },
-    } = app.app.services
+    const { overrides: limitOverrides } = app.app.services.limits
     await limitOverrides.set({ accountId, limits: { image: { requestsPerMinute: 33 } } })
     await limitOverrides.set({ accountId, keyId, limits: { text: { XS: { requestsPerMinute: 2 } } } })
     const { body } = await get('/api_keys/rate_limits', secret)

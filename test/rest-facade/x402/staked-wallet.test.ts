@@ -17,9 +17,7 @@ test('a wallet with nothing but stake signs in, gets its DIEM by itself, and cal
   const clock = createFakeClock('2026-03-02T08:00:00.000Z')
   const staking = { contract: STAKING_ADDRESS, rpcUrl: chain.base.url }
   await using app = await startWalletApp({ file: { staking }, overrides: { clock } })
-  const {
-    wallets: { accounts: walletAccounts, sessions: walletSessions },
-  } = app.app.services
+  const { accounts: walletAccounts, sessions: walletSessions } = app.app.services.wallets
   const wallet = { chain: 'evm' as const, address: signer.address.toLowerCase() }
 
   const { sessionToken } = await walletSessions.issue(await walletAccounts.callerOf(wallet))
