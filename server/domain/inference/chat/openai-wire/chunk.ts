@@ -18,7 +18,7 @@ export function responseChunk(
   return toChunk(identity, deltas)
 }
 
-/** In chunks tool calls carry their position, by which clients put the pieces together. */
+/** Adds an index to each tool call, because clients use it to join the pieces of a call. */
 function withIndexedCalls(message: unknown): unknown {
   if (typeof message !== 'object' || message === null || !('tool_calls' in message)) return message
   const calls: unknown = message.tool_calls
