@@ -3,7 +3,7 @@ import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import { creditsOf, type RpcTier } from './rpc-pricing.ts'
 
-/** What a call of a method costs on a network. */
+/** The price of a method on a network. */
 export interface PricedMethod {
   method: string
   tier: RpcTier
@@ -11,7 +11,7 @@ export interface PricedMethod {
   priceNanoUsd: bigint
 }
 
-/** What a body costs when it is sent and every call succeeds; each error item makes it cheaper. */
+/** The price of a body if every call succeeds; each error item makes it cheaper. */
 export interface RpcQuote {
   network: RpcNetwork
   batch: boolean
