@@ -4,16 +4,16 @@ import type { ProcessRepository } from './process-repository.ts'
 
 export interface ProcessWatchDeps {
   processes: Pick<ProcessRepository, 'listLive'>
-  /** A process whose lease is older is gone. */
+  /** A process with an older lease is considered dead. */
   staleSeconds: number
   share: LimitShare
   processId: string
-  /** Whether rate windows are kept outside the processes. */
+  /** Whether rate windows are in a shared store. */
   sharedStore: boolean
   log: Log
 }
 
-/** Keeps this process's share of the limits in step with the number of processes. */
+/** Updates this process's share of the limits when the number of processes changes. */
 export class ProcessWatch {
   readonly #deps: ProcessWatchDeps
   #warned = false

@@ -4,7 +4,7 @@ import { invalidField } from '../../validation/parse-input.ts'
 export const USAGE_DAYS_MAX = 90
 export const USAGE_DAYS_DEFAULT = 7
 
-/** Days, `YYYY-MM-DD`, both included. */
+/** Days as `YYYY-MM-DD`, both inclusive. */
 export interface UsageRange {
   from: string
   to: string
@@ -15,11 +15,11 @@ interface RequestedRange {
   to?: string | null | undefined
 }
 
-/** What a front calls the two days. */
+/** Field names of the two days in the API in use. */
 const FIELDS = { from: 'from', to: 'to' }
 
 /**
- * The days of a report: both as asked, or neither for the last 7. `today` is that of the calendar asked for. Fails with
+ * The days of a report: both given, or neither for the last 7. `today` is in the report's time zone. Fails with
  * `invalid_request` that names the field.
  */
 export function toUsageRange({ from, to }: RequestedRange, today: string, fields = FIELDS): UsageRange {
