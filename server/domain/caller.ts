@@ -17,9 +17,9 @@ export interface KeyCaller {
   keyType: ApiKeyType
   tier: AccountTier
   modelPrivacy: ModelPrivacy
-  /** Instant at which the key expires, for sockets that outlive one request. */
+  /** When the key expires, for sockets that outlive one request. */
   expiresAt: Date | null
-  /** Absent where the operator set no limits. */
+  /** Absent if the operator set no limits. */
   limitOverrides?: CallerLimitOverrides
 }
 
@@ -31,20 +31,19 @@ export interface WalletCaller {
   tier: AccountTier
   modelPrivacy: 'ALL'
   walletChain: 'evm' | 'solana'
-  /** In its canonical form. */
   walletAddress: string
-  /** Absent where the operator set no limits. */
+  /** Absent if the operator set no limits. */
   limitOverrides?: CallerLimitOverrides
 }
 
-/** Whoever pays for a request. */
+/** The payer of a request. */
 export type Caller = KeyCaller | WalletCaller
 
-/** What one request carries through the domain: who asks, under which id, and until when. */
+/** The context of one request: its caller, id and abort signal. */
 export interface RequestContext {
   /** 32 hexadecimal characters; the same id is in `CF-RAY`, the logs, the ledger and the receipt. */
   requestId: string
   caller: Caller
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
