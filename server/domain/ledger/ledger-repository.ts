@@ -106,7 +106,7 @@ export class LedgerRepository {
       ${rest.restNano.toString()}::bigint, ${at}, ${newId()}::uuid)`.execute(this.#db)
   }
 
-  /** DIEM allowance posted from `since` on. */
+  /** DIEM allowance posted since `since`. */
   async allowanceSince(accountId: string, since: Date): Promise<bigint> {
     const row = await this.#db
       .selectFrom('ledger_transfers')
@@ -120,8 +120,8 @@ export class LedgerRepository {
   }
 
   /**
-   * Up to `limit` transfers of each currency below the sequences that were reached, newest first: a backward scan of the
-   * primary key for each, in one statement.
+   * Up to `limit` transfers of each currency before the given sequences, newest first: one backward primary key scan per
+   * currency, in one statement.
    */
   async listTransfers(
     accountId: string,
@@ -146,7 +146,7 @@ export class LedgerRepository {
     return rows.map(toLedgerTransfer)
   }
 
-  /** The charges of requests, by request; ids as the database has them. */
+  /** The charges of requests, by request; ids as in the database. */
   async findCharges(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
     const rows = await this.#reports
       .selectFrom('ledger_transfers')

@@ -1,6 +1,6 @@
 import type { WalletAddress } from './wallet-address.ts'
 
-/** A wallet that acts as an account other than its own. */
+/** A wallet that is linked to another account. */
 export interface LinkedWallet extends WalletAddress {
   linkedAt: Date
 }
