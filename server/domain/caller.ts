@@ -9,7 +9,6 @@ export type ModelPrivacy = (typeof MODEL_PRIVACY_LEVELS)[number]
 export const ACCOUNT_TIERS = ['standard', 'partner', 'staff'] as const
 export type AccountTier = (typeof ACCOUNT_TIERS)[number]
 
-/** A request authenticated by an API key. */
 export interface KeyCaller {
   kind: 'key'
   accountId: string
@@ -23,7 +22,6 @@ export interface KeyCaller {
   limitOverrides?: CallerLimitOverrides
 }
 
-/** A request signed by a wallet. */
 export interface WalletCaller {
   kind: 'wallet'
   accountId: string
@@ -36,7 +34,6 @@ export interface WalletCaller {
   limitOverrides?: CallerLimitOverrides
 }
 
-/** The payer of a request. */
 export type Caller = KeyCaller | WalletCaller
 
 /** The context of one request: its caller, id and abort signal. */

@@ -8,7 +8,6 @@ const ENTRY_CHARACTERS_MAX = 64
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d[\d.]*):\d{1,5})$/
 const MAPPED_BITS = 96
 
-/** The parts of a request that contain addresses. */
 export interface AddressedRequest {
   socket: { remoteAddress?: string | undefined }
   headers: Readonly<Record<string, string | string[] | undefined>>

@@ -39,12 +39,10 @@ function rememberingLast(spanMs: number, write: (instant: Date) => string): (ins
   }
 }
 
-/** The calendar day `count` days after another one. */
 export function addDays(day: string, count: number): string {
   return utcDay(new Date(Date.parse(day) + count * DAY_MS))
 }
 
-/** Midnight UTC at the start of the day of `instant`. */
 export function utcMidnight(instant: Date): Date {
   return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth(), instant.getUTCDate()))
 }

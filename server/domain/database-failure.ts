@@ -20,7 +20,6 @@ export function isTransientDatabaseFailure(error: unknown): boolean {
   return isConnectionLost(error) || TRANSIENT_SQLSTATES.has(codeOf(error))
 }
 
-/** True if the connection must not be used again. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = codeOf(error)
@@ -32,7 +31,6 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** True if the server of the connection became a standby. */
 export function isReadOnlySession(error: unknown): boolean {
   return codeOf(error) === READ_ONLY_TRANSACTION
 }
@@ -42,7 +40,6 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === LOCK_NOT_AVAILABLE
 }
 
-/** True if the database has no disk space left. */
 export function isDiskFull(error: unknown): boolean {
   return codeOf(error) === DISK_FULL
 }

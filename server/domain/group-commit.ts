@@ -1,4 +1,3 @@
-/** Sends one batch and returns one result per item, in order. */
 export type SendBatch<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
 
 export interface GroupCommitOptions<Item> {
@@ -15,7 +14,6 @@ interface Waiting<Item, Result> {
   item: Item
   resolve: (result: Result) => void
   reject: (error: unknown) => void
-  /** Number of failed attempts. */
   failures: number
 }
 
@@ -49,7 +47,6 @@ export class GroupCommit<Item, Result> {
     })
   }
 
-  /** Resolves once nothing is waiting or in flight. */
   drained(): Promise<void> {
     if (!this.#inFlight && this.#waiting.length === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))

@@ -26,7 +26,6 @@ export interface CallerLimitOverrides {
   key: LimitOverrides | null
 }
 
-/** A tier's limits, overridden by the account's. */
 export function withOverrides(limits: TierLimits, overrides: LimitOverrides): TierLimits {
   const { text, image, audio, embedding, videoQueue, videoRetrieve, rpc } = limits
   return {

@@ -16,7 +16,6 @@ export interface Page<Item> {
   items: Item[]
   /** One opaque cursor per item, in the same order; pass one as `after` to continue after its item. */
   cursors: string[]
-  /** The last item's cursor, or null on an empty page. */
   endCursor: string | null
   hasNextPage: boolean
 }

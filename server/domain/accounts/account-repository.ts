@@ -6,10 +6,8 @@ import { insertApiKey } from '../api-keys/api-key-repository.ts'
 import type { Account } from './account.ts'
 import type { AccountFilter } from './inputs.ts'
 
-/** The changed fields; absent ones keep their value. */
 export type AccountUpdate = Partial<Pick<Account, 'name' | 'tier' | 'suspension'>>
 
-/** The position after which a page begins. */
 export interface AccountPosition {
   createdAt: Date
   accountId: string
@@ -96,7 +94,6 @@ export class AccountRepository {
     return (await query.execute()).map(toAccount)
   }
 
-  /** Undefined if the account does not exist. */
   async update(accountId: string, { name, tier, suspension }: AccountUpdate): Promise<Account | undefined> {
     const row = await this.#db
       .updateTable('accounts')
@@ -113,7 +110,6 @@ export class AccountRepository {
     return row === undefined ? undefined : toAccount(row)
   }
 
-  /** False if the account does not exist. */
   async setStake(accountId: string, stakeDiemNano: bigint): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('accounts')

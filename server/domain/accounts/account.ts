@@ -11,7 +11,6 @@ export interface Account {
   stakeDiemNano: bigint
   wallet: { chain: 'evm' | 'solana'; address: string } | null
   createdAt: Date
-  /** Set while the account is suspended. */
   suspension: { since: Date; reason: string } | null
 }
 

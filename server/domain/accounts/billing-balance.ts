@@ -4,7 +4,6 @@ import type { Currency } from '../money.ts'
 /** A smaller balance is not useful, because requests may be rejected. */
 const CONSUMABLE_NANO_USD_MIN = 100_000_000n
 
-/** An account's balances in nano-USD. */
 export interface BillingBalance {
   /** Whether both currencies together have at least 0.10 USD that is not reserved by holds. */
   canConsume: boolean

@@ -5,7 +5,6 @@ import { createApiKeySecret, hashApiKeySecret } from './api-key-secret.ts'
 
 const SHOWN_CHARACTERS = 6
 
-/** The settings that a key's creator chooses. */
 export type ApiKeySettings = Pick<
   ApiKey,
   'type' | 'description' | 'limits' | 'limitPeriod' | 'modelPrivacy' | 'expiresAt'

@@ -21,7 +21,6 @@ export interface TooManyCreations {
 }
 
 export interface InsertBounds {
-  /** Maximum number of active keys per account. */
   activeMax: number
   /** Maximum number of creations per rolling minute; null for an operator. */
   creationsPerMinute: number | null
@@ -30,11 +29,9 @@ export interface InsertBounds {
 /** The updated fields; absent fields keep their value. */
 export type ApiKeyChanges = Omit<UpdateApiKeyInput, 'id'>
 
-/** A key, and the account data that every request needs. */
 export interface KeyOfAccount {
   key: ApiKey
   tier: AccountTier
-  /** Whether the account is suspended. */
   suspended: boolean
   /** Null if the operator set no limits on the account or the key. */
   limitOverrides: CallerLimitOverrides | null

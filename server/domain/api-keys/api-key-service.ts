@@ -106,7 +106,6 @@ export class ApiKeyService {
     return toPage(keys, first, { scope, keyOf: (key) => [key.id] })
   }
 
-  /** One active key; undefined for any other. */
   async find(accountId: string, id: string): Promise<ApiKey | undefined> {
     return isUuid(id) ? this.#deps.repository.findActive(accountId, id, this.#deps.clock.now()) : undefined
   }
@@ -119,7 +118,6 @@ export class ApiKeyService {
     return found
   }
 
-  /** The keys' spending, by key id. */
   async usageOf(accountId: string, keys: readonly ApiKey[]): Promise<Map<string, ApiKeyUsage>> {
     if (keys.length === 0) return new Map()
     const now = this.#deps.clock.now()

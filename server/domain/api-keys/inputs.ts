@@ -11,7 +11,6 @@ export const CONSUMPTION_LIMIT_USD_MAX = 9_999_999_999
 
 export const ApiKeyDescription = plainText(API_KEY_DESCRIPTION_CHARACTERS_MAX)
 
-/** A spending cap in nano-USD. */
 export const LimitNano = z
   .bigint()
   .min(0n, { error: 'must not be negative' })

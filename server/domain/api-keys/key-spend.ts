@@ -1,13 +1,11 @@
 import type { Currency } from '../money.ts'
 import type { ConsumptionLimits, LimitPeriod } from './api-key.ts'
 
-/** Amounts in both currencies, in nano-USD. */
 export interface SpendNano {
   usdNano: bigint
   diemNano: bigint
 }
 
-/** A key's counters in one currency. */
 export interface KeySpend {
   keyId: string
   currency: Currency
@@ -28,7 +26,6 @@ export interface ApiKeyUsage {
   trailingSevenDays: SpendNano
   /** Charged in the key's current limit period, without the holds of open requests. */
   currentPeriod: SpendNano
-  /** Held by open requests. */
   held: SpendNano
 }
 

@@ -11,7 +11,6 @@ import type { ActionEnding, OperatorAction } from './operator-action.ts'
 const CURSOR_SCOPE = { list: 'operator-actions', accountId: 'platform' }
 const MESSAGE_CHARACTERS_MAX = 1_000
 
-/** An action at its start. */
 export interface BegunAction {
   actor: string
   action: string

@@ -10,10 +10,8 @@ export const ACTION_OUTCOMES = ['started', 'done', 'refused', 'failed'] as const
 /** `started`: in progress, or its process died before it ended, so that its effect must be checked. */
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number]
 
-/** One entry of the audit log. */
 export interface OperatorAction extends ActionSubject {
   id: string
-  /** Name of the operator. */
   actor: string
   /** Path of the procedure, such as `accounts.grant`. */
   action: string

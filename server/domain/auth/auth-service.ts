@@ -20,7 +20,6 @@ interface Lookup {
   /** Null if the key does not exist or is revoked. */
   caller: KeyCaller | null
   revoked: boolean
-  /** Whether the key's account is suspended. */
   suspended: boolean
   loadedAtMs: number
 }

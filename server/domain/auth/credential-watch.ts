@@ -8,7 +8,6 @@ import type { Caller } from '../caller.ts'
 /** Streams and sockets end within 5 seconds after their credential, which leaves the database 3 seconds to respond. */
 const CHECK_EVERY_MS = 2_000
 
-/** Work that must not outlive its credential. */
 interface Watched {
   accountId: string
   /** Null for a wallet, whose account is checked instead. */

@@ -11,7 +11,6 @@ export interface ImagePrice {
   /** Null if the price does not depend on it. */
   resolution: string | null
   quality: ImageQuality | null
-  /** Price of one image. */
   priceNanoUsd: bigint
 }
 

@@ -12,7 +12,6 @@ import type { RateLimitScope, RatePlan } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import type { RateLimitType } from '../rate-limits/refusal.ts'
 
-/** Limits of one model or endpoint. */
 export interface SubjectLimits {
   /** Model id or `endpoint:<path>`. */
   subject: string
@@ -32,7 +31,6 @@ export interface CurrentLimits {
   limits: SubjectLimits[]
 }
 
-/** A window and its remaining capacity. */
 export interface LiveWindow {
   type: RateLimitType
   scope: RateLimitScope
@@ -66,7 +64,6 @@ export class CurrentLimitsService {
     this.#deps = deps
   }
 
-  /** All current limits of the caller. */
   async get(caller: Caller): Promise<CurrentLimits> {
     const balancesNano = await this.#spendable(caller)
     return {

@@ -15,12 +15,10 @@ export interface RunId extends RecordId {
   processId: string | null
 }
 
-/** An execution whose response is being stored. */
 export interface StoringRun extends RunId {
   expiresAt: Date
 }
 
-/** A request about to be executed under its key. */
 export interface Claim extends RunId {
   fingerprint: Buffer
 }
@@ -63,7 +61,6 @@ export interface IdempotencyRecord extends Claim {
   state: 'in_progress' | 'answered' | 'done'
   /** The process working on it renews its lease. */
   alive: boolean
-  /** Null while in progress. */
   answer: KeptAnswer | null
 }
 

@@ -121,12 +121,10 @@ export class IdempotencyRepository {
     return row !== undefined
   }
 
-  /** Leaves an answered execution to the next process. */
   async releaseClaim(run: RunId): Promise<void> {
     await this.#update(run, { state: 'answered' }, { process_id: null })
   }
 
-  /** Counts a repeat that gets the stored response. */
   async countReplay({ accountId, key, requestId }: RunId): Promise<void> {
     await this.#db
       .updateTable('idempotency_records')
@@ -150,7 +148,6 @@ export class IdempotencyRepository {
     )
   }
 
-  /** Deletes an execution without a result. */
   async remove(run: RunId): Promise<void> {
     await this.#db
       .deleteFrom('idempotency_records')
@@ -213,7 +210,6 @@ export class IdempotencyRepository {
     return Number(numDeletedRows)
   }
 
-  /** Releases the quota of expired records. */
   async releaseBytes(at: Date): Promise<void> {
     await sql`select release_idempotency_bytes(${instantAt(at)})`.execute(this.#db)
   }
@@ -251,7 +247,6 @@ export class IdempotencyRepository {
   }
 }
 
-/** The conditions under which a change applies to a record. */
 interface ExpectedRecord {
   state: IdempotencyRecordRow['state']
   condition?: RawBuilder<boolean>

@@ -36,7 +36,6 @@ export interface IdempotentRequest {
   body: Buffer
 }
 
-/** The response of an earlier request with the same key. */
 export interface Replay {
   status: number
   headers: Record<string, string>

@@ -4,13 +4,11 @@ import { BodyWriter, type BodyWriterDeps } from './body-writer.ts'
 import type { AnswerPrice, KeptBody, StoringRun } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 
-/** A response in the form that a repeat receives. */
 export interface AnswerToKeep {
   status: number
   headers: Record<string, string>
   /** `pieces`: the body was streamed through `piece`. */
   body: Buffer | 'pieces'
-  /** Null for a free response. */
   price: AnswerPrice | null
 }
 
@@ -51,7 +49,6 @@ export class IdempotentRun {
     return !this.#writer.isDropped
   }
 
-  /** Stores the next bytes of a streamed body. */
   piece(bytes: Uint8Array): Promise<void> {
     this.#trailed = this.isAnswered
     return this.#writer.write(bytes)

@@ -15,7 +15,6 @@ const USAGE_MODEL_TYPES: Record<ModelType, UsageModelType | null> = {
   video: 'VIDEO',
 }
 
-/** How usage records a request to a model. */
 export function soldAs({ id, name, type }: ModelDefinition, unitType: UsageUnitType): SoldAs {
   return { sku: id, modelName: name ?? id, modelType: USAGE_MODEL_TYPES[type], unitType }
 }

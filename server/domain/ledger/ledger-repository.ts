@@ -26,7 +26,6 @@ export type GrantResult =
   | { outcome: 'insufficient'; freeNano: bigint }
   | { outcome: 'account_missing' }
 
-/** The unused part of a DIEM hold. */
 export interface DiemRest {
   accountId: string
   requestId: string

@@ -3,7 +3,6 @@ import { PageRequest } from '../page.ts'
 import { Reason } from '../validation/text.ts'
 import { PAYMENT_STATES } from './payment.ts'
 
-/** Lists payments, optionally of one wallet, newest first. */
 export const ListPaymentsInput = PageRequest.extend({
   state: z
     .enum([...PAYMENT_STATES, 'unresolved', 'disappeared'])

@@ -23,7 +23,6 @@ export class PaymentFeeRepository {
     return rows[0]?.day
   }
 
-  /** Corrects a day's total when the actual cost is known. */
   async adjust(network: string, day: string, delta: bigint): Promise<void> {
     await sql`update payment_fees set spent = greatest(0, spent + ${String(delta)}::numeric)
       where network = ${network} and day = ${day}::date`.execute(this.#db)

@@ -41,7 +41,6 @@ export class PaymentFees {
     return false
   }
 
-  /** Opens a reservation for one settlement attempt. */
   open(network: string): FeeReservation {
     const { repository, clock } = this.#deps
     const budget = this.#budgetOf(network)
@@ -104,7 +103,6 @@ export class FeeReservation {
     this.#parts = parts
   }
 
-  /** Whether the budget was too small for a reservation. */
   get exceeded(): boolean {
     return this.#exceeded
   }
@@ -119,7 +117,6 @@ export class FeeReservation {
     this.#reserved += amount
   }
 
-  /** Replaces the reservation by the actual cost. */
   async settle(cost: bigint): Promise<void> {
     if (this.#reserved === 0n) return
     await this.#parts.adjust(this.#day, cost - this.#reserved)

@@ -46,7 +46,6 @@ export class PaymentMachine {
     this.#deps = deps
   }
 
-  /** Payments in progress in this process. */
   get running(): ReadonlyMap<string, PaymentRun> {
     return this.#running
   }

@@ -64,7 +64,6 @@ export type SettleOutcome =
   /** It may be on the chain, now or later: a timeout, a lost connection, no receipt in time. */
   | { kind: 'unknown'; reason: string }
 
-/** One on-chain transfer of the asset. */
 export interface ChainTransfer {
   transactionId: string
   /** Distinguishes transfers of one transaction: position among the logs on EVM, among the instructions on Solana. */
@@ -131,7 +130,6 @@ export interface PaymentNetwork {
   readonly network: string
   /** Null if somebody else pays the fees. */
   readonly feeBudget: FeeBudget | null
-  /** The `accepts` entry for an amount. */
   requirement(amountAtomic: bigint): Promise<PaymentRequirement>
   /**
    * The claim key of a payment that may have been accepted under earlier terms; null if it cannot be determined. No I/O.

@@ -33,7 +33,6 @@ export interface PaymentOperationsDeps {
   log: Log
 }
 
-/** Payment operations for the operator. */
 export class PaymentOperations {
   readonly #deps: PaymentOperationsDeps
 

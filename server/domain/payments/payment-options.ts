@@ -15,7 +15,6 @@ export class PaymentOptions {
     this.#networks = networks
   }
 
-  /** Whether any chain is configured. */
   get available(): boolean {
     return this.#networks.length > 0
   }

@@ -29,7 +29,6 @@ export interface PaymentCorrection {
   payment: Payment
   creditedNanoUsd: bigint
   correctedNanoUsd: bigint
-  /** The part of the credit that was already spent. */
   outstandingNanoUsd: bigint
 }
 

@@ -14,7 +14,6 @@ const FORGET_AFTER_MS = 7 * 86_400_000
 
 export interface PaymentGauges {
   unresolved: number
-  /** 0 if there is none. */
   oldestAgeSeconds: number
 }
 
@@ -39,7 +38,6 @@ export class PaymentReconciler {
     this.#deps = deps
   }
 
-  /** Renews the leases of the payments in progress. */
   async renew(): Promise<void> {
     const { payments, machine, clock } = this.#deps
     const own = [...machine.running.keys()]

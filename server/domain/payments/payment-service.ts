@@ -52,15 +52,12 @@ export interface PaymentServiceDeps {
   clock: Clock
   ids: IdSource
   wait: (milliseconds: number) => Promise<void>
-  /** How long a response waits for a payment to end. */
   answerSeconds: number
   /** Whether a payment may accompany the request that it pays for. */
   payPerRequest: boolean
 }
 
-/** The request data that accompanies a payment. */
 export interface SentPayment {
-  /** The client's network address. */
   address: string
   idempotencyKey: string | null
 }

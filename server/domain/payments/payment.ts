@@ -35,7 +35,6 @@ export interface Payment {
   transferAtomic: bigint | null
   /** Why it was refused, failed or died, in the chain's or facilitator's words. */
   reason: string | null
-  /** Set with the credit. */
   accountId: string | null
   balanceAfterNanoUsd: bigint | null
   /** Null if none was sent or it expired. */
@@ -52,7 +51,6 @@ export interface Payment {
   correctedNanoUsd: bigint | null
 }
 
-/** A state change of a payment, with its data. */
 export type PaymentStep =
   | { to: 'verified' }
   | { to: 'settling' }

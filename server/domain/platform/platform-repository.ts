@@ -2,9 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { itemAt } from '../item-at.ts'
 
-/** Facts reported by the database. */
 export interface DatabaseFacts {
-  /** The database's own clock. */
   now: Date
   version: string
   synchronousCommit: string
@@ -57,7 +55,6 @@ export class PlatformRepository {
     return rows[0]?.count ?? 0
   }
 
-  /** Whether the day's events have their own partition. */
   async hasUsagePartition(day: string): Promise<boolean> {
     const name = `usage_events_${day.replaceAll('-', '')}`
     const { rows } = await sql<{ found: boolean }>`select to_regclass(${name}) is not null as found`.execute(this.#db)

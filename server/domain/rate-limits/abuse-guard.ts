@@ -13,7 +13,6 @@ const CHANNEL = 'failed-requests'
 const SUBJECTS_MAX = 10_000
 const ADDRESS_SUBJECT = /^((?:operator-)?ip):(.*:.*)$/
 
-/** Error codes of wrong keys, session tokens and signatures. */
 const WRONG_CREDENTIAL_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 
 /** The first failure is reported to other processes immediately, those within the interval together. */
@@ -31,7 +30,6 @@ const SourceOfMessage = z
   .object({ accountId: z.string(), keyId: z.string().nullable(), tier: z.enum(ACCOUNT_TIERS) })
   .nullable()
 const Message = z.object({
-  /** The reporting process. */
   origin: z.string(),
   failures: z.array(z.object({ subject: z.string(), count: z.int().positive(), source: SourceOfMessage })),
   /** The process's blocks, which the others apply even if they missed some failures. */
@@ -56,7 +54,6 @@ export class AbuseGuard {
   readonly #failures = new Map<string, number[]>()
   readonly #blocks = new Map<string, Block>()
   readonly #origin: string
-  /** Failures not yet sent to the other processes. */
   readonly #unreported = new Map<string, { count: number; source: Source }>()
   #reportTimer: NodeJS.Timeout | undefined
   #unsubscribe: (() => Promise<void>) | undefined

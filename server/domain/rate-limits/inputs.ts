@@ -20,6 +20,5 @@ export type SetLimitsInput = z.output<typeof SetLimitsInput>
 export const ClearLimitsInput = Subject.extend({ reason: Reason })
 export type ClearLimitsInput = z.output<typeof ClearLimitsInput>
 
-/** Lists the rejections of one account, or of all. */
 export const ListRefusalsInput = PageRequest.extend({ accountId: z.string().optional() })
 export type ListRefusalsInput = z.output<typeof ListRefusalsInput>

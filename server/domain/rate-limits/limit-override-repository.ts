@@ -6,7 +6,6 @@ import type { LimitOverrides } from '../limit-overrides.ts'
 export interface AccountLimitOverrides {
   tier: AccountTier
   account: LimitOverrides | null
-  /** Active keys with their own limits. */
   keys: { keyId: string; limits: LimitOverrides }[]
 }
 

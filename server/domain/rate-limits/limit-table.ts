@@ -59,7 +59,6 @@ const PARTNER = {
   rpc: 100,
 } satisfies Parameters<typeof tierLimits>[0]
 
-/** The limits of all tiers. */
 export const LimitTable = z
   .strictObject({
     standard: tierLimits(STANDARD),

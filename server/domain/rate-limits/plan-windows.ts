@@ -5,7 +5,6 @@ import { itemAt } from '../item-at.ts'
 const NAMES = ['requests', 'tokens', 'credits'] as const
 export type WindowName = (typeof NAMES)[number]
 
-/** One window of a plan, for the account or the key. */
 export interface PlanWindow {
   name: WindowName
   charge: WindowCharge

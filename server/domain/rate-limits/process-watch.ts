@@ -8,7 +8,6 @@ export interface ProcessWatchDeps {
   staleSeconds: number
   share: LimitShare
   processId: string
-  /** Whether rate windows are in a shared store. */
   sharedStore: boolean
   log: Log
 }

@@ -16,7 +16,6 @@ export interface RateLimitDeps {
   refusals: RefusalRecorder
 }
 
-/** A window and its remaining capacity. */
 export interface WindowFill extends PlanWindow {
   state: WindowState
 }

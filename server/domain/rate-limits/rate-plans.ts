@@ -54,7 +54,6 @@ export class RatePlans {
     return withKeyWindows(plan, caller.limitOverrides?.key?.text?.[model.tier])
   }
 
-  /** Requests per minute of one embedding model. */
   planForEmbedding(caller: Caller, model: { id: string }): RatePlan {
     return this.planForRequests(caller, model, 'embedding')
   }
@@ -79,7 +78,6 @@ export class RatePlans {
     return withKeyWindows(plan, caller.limitOverrides?.key?.rpc)
   }
 
-  /** Key creations per minute of the account. */
   planForKeyCreation(caller: Caller): RatePlan {
     return {
       ...planOf(caller, 'endpoint:api/v1/api_keys'),

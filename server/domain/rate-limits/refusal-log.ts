@@ -9,7 +9,6 @@ import type { RefusalRepository } from './refusal-repository.ts'
 import type { Refusal, RefusalRecorder, RefusedRequest } from './refusal.ts'
 
 const FLUSH_AFTER_MS = 1_000
-/** Number of entries that the limit log shows. */
 const SHOWN_MAX = 50
 /** Entries kept for one account after a flood, whatever its rate. */
 const KEPT_PER_ACCOUNT_MAX = 1_000

@@ -2,7 +2,6 @@
 export const RATE_LIMIT_TYPES_LOGGED = ['RPM', 'TPM', 'RPD', 'FAILED_REQUESTS'] as const
 export type RateLimitType = (typeof RATE_LIMIT_TYPES_LOGGED)[number]
 
-/** A request rejected for its caller's rate or failures. */
 export interface RefusedRequest {
   accountId: string
   /** Null for a wallet. */
@@ -14,7 +13,6 @@ export interface RefusedRequest {
   rateLimitType: RateLimitType
 }
 
-/** An entry of the limit log. */
 export interface Refusal extends RefusedRequest {
   /** Time-ordered. */
   id: string

@@ -67,7 +67,6 @@ export interface WindowStore {
   close(): Promise<void>
 }
 
-/** The current content of a window. */
 export interface HeldWindow extends Pick<WindowCharge, 'key' | 'windowSeconds' | 'buckets'> {
   /** Oldest first. */
   bookings: { ageMs: number; weight: number }[]

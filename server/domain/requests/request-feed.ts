@@ -22,7 +22,6 @@ const REPLAYED_DAYS_MAX = 7
 const RUNNING_DAYS_MAX = 2
 
 interface Channel {
-  /** Undefined until the first read. */
   position: bigint | undefined
   ready: Promise<void>
   watchers: Set<FeedWatcher>
@@ -35,7 +34,6 @@ export interface RequestFeedDeps {
   log: Log
 }
 
-/** A watcher's last position and its UTC day. */
 export interface ReachedPosition {
   position: bigint
   day: string

@@ -53,7 +53,6 @@ export interface SettledBatch {
   missed: boolean
 }
 
-/** A batch in the form that watchers get. */
 export interface SettledRequests {
   accountId: string
   requests: readonly RecordedRequest[]

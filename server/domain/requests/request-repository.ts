@@ -18,7 +18,6 @@ export interface LogScan {
   before: LogPlace | null
   filter: RequestFilter
   limit: number
-  /** Maximum number of requests scanned for matches. */
   scannedMax: number
 }
 

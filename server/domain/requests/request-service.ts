@@ -11,7 +11,6 @@ import type { RequestFeed } from './request-feed.ts'
 import type { RequestRecord, SettledRequests } from './request-record.ts'
 import type { LogPlace, LogScan, RequestRepository } from './request-repository.ts'
 
-/** Days covered by a log without `from`. */
 const LOG_DAYS = 90
 /** Days scanned for one page: planning takes longer with each of their partitions. */
 const PAGE_DAYS_MAX = 14
@@ -118,7 +117,6 @@ export class RequestService {
   /** One object for all watchers of an account, so that results derived from it can be shared as well. */
   readonly #written = new WeakMap<object, SettledRequests>()
 
-  /** First and last UTC day of a log. */
   #days({ from, to }: RequestFilter): [string, string] {
     if (from != null && to != null && to <= from) {
       throw invalidField('to', `is ${to.toISOString()}, but must be after from, which is ${from.toISOString()}`)

@@ -56,7 +56,6 @@ function jsonArray(items: readonly Buffer[]): Buffer {
 interface PartReading {
   part: BatchPart
   body: Buffer
-  /** Limits the whole batch. */
   budget: { bytes: number }
   bodies: Pick<RpcBodyReader, 'readAnswer'>
 }

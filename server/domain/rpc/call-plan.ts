@@ -17,7 +17,6 @@ export interface CallPlan {
   body: Buffer
   batch: boolean
   calls: PlannedCall[]
-  /** Full-tier price of all calls. */
   credits: number
 }
 

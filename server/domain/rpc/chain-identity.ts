@@ -14,7 +14,6 @@ export function identityMethod(family: RpcFamily): string {
   return QUESTIONS[family].method
 }
 
-/** The request that asks a node which chain it serves. */
 export function identityRequest(family: RpcFamily): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"${identityMethod(family)}","params":[]}`)
 }

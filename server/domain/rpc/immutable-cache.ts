@@ -12,7 +12,6 @@ const READS_BY_HASH: ReadonlyMap<string, { hash: string; blockNumber: string }> 
   ['eth_getTransactionByHash', { hash: 'hash', blockNumber: 'blockNumber' }],
   ['eth_getBlockByHash', { hash: 'hash', blockNumber: 'number' }],
 ])
-/** Reads that return the chain id. */
 const CHAIN_ID_READS: ReadonlySet<string> = new Set(['eth_chainId', 'net_version'])
 
 const FINALISED_REQUEST = Buffer.from(

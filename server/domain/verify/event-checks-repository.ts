@@ -26,7 +26,6 @@ export function events(table: RawBuilder<unknown>, where: RawBuilder<unknown>): 
 
 const PLACE = sql`format('account %s day %s request %s', e.account_id, e.day, e.request_id)`
 
-/** The checks on each single event `e`. */
 export const EVENT_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
   [
     'I13',
@@ -71,7 +70,6 @@ const cutSums = sql.join(
 
 interface RollUp {
   time: 'day' | 'hour'
-  /** The cells that the roll-up sums. */
   cells: RawBuilder<unknown>
   measures: readonly string[]
   sums: RawBuilder<unknown>

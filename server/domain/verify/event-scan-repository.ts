@@ -4,7 +4,6 @@ import { type Snapshot, unionOf } from './snapshot-repository.ts'
 import type { Violation } from './verification.ts'
 import { FIRST_ID, type ReadSnapshot, type StepOptions, type VerifyPosition, type VerifyStep } from './verify-scan.ts'
 
-/** The events of one account and day. */
 interface AccountDay {
   account: string
   day: string

@@ -8,7 +8,6 @@ const SNAPSHOT_MS = 1_500
 const CANCELED = '57014'
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** One open snapshot of the database. */
 export interface Snapshot {
   rows<Row>(statement: RawBuilder<Row>): Promise<Row[]>
   /** The places where an invariant is broken: `statement` selects one text column, `place`. */

@@ -24,7 +24,6 @@ export interface VerifyProgress {
   violations: Violation[]
   /** Continues the verification after this slice; null at the end. */
   cursor: string | null
-  /** The scan of the next slice. */
   scan: string | null
   /** The state of all checks; a check that the cursor marks as broken stays broken. */
   verification: Verification
@@ -34,7 +33,6 @@ export interface VerifierDeps {
   snapshots: SnapshotRepository
   scans: readonly VerifyScan[]
   clock: Clock
-  /** Limits of the rows per slice. */
   sliceRows?: { first: number; min: number; max: number }
 }
 

@@ -20,7 +20,6 @@ export interface LinkRequest {
   wallet: WalletAddress
   accountId: string
   now: Date
-  /** Maximum number of wallets per account. */
   walletsMax: number
   /** Creates ids for the ledger entries. */
   newId: () => string

@@ -11,7 +11,6 @@ import { parseWalletAddress, type WalletAddress } from './wallet-address.ts'
 import type { LinkedWallet } from './linked-wallet.ts'
 import type { WalletLinkRepository } from './wallet-link-repository.ts'
 
-/** Maximum number of wallets per account. */
 export const LINKED_WALLETS_MAX = 20
 
 export interface MadeLink {

@@ -65,7 +65,6 @@ export class CatalogueChangeRepository {
     return (await query.execute()).map(toChange)
   }
 
-  /** All changes that were not withdrawn. */
   async listValid(): Promise<CatalogueChange[]> {
     const rows = await this.#db.selectFrom('catalogue_changes').selectAll().where('withdrawn_at', 'is', null).execute()
     return rows.map(toChange)

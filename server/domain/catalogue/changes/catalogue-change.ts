@@ -15,7 +15,6 @@ export interface CatalogueChange {
   modelId: string
   patch: ModelPatch
   effectiveAt: Date
-  /** Name of the operator. */
   actor: string
   reason: string
   createdAt: Date

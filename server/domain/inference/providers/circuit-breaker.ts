@@ -1,4 +1,3 @@
-/** The outcome of one provider call for the circuit breaker. */
 export interface BreakerOutcome {
   /**
    * False for failures that show that the provider is down: connection, timeout, 5xx, rejected credentials, unreadable

@@ -13,7 +13,6 @@ const MIN_NAME_CHARACTERS = 4
  */
 const REJECTIONS = new Set([400, 404, 413, 422])
 
-/** Why a provider's response cannot be used. */
 export interface ProviderFailure {
   error: DomainError
   /** True if another provider may succeed; false if the request itself is at fault. */
@@ -27,7 +26,6 @@ export interface ProviderFailure {
 export interface AskedFor {
   /** The provider's name of the model, which its messages use. */
   providerModel: string
-  /** The model id that the caller knows. */
   modelId: string
 }
 

@@ -12,18 +12,15 @@ import type { PricedUsage } from '../../catalogue/token-pricing.ts'
 export interface ChatQuote {
   model: ModelDefinition
   promptTokens: number
-  /** Total of all choices. */
   expectedCompletionTokens: number
   /** Reserved before the request runs: the most that it can cost, unless a stream is allowed to exceed it. */
   holdNanoUsd: bigint
-  /** The price of the expected tokens. */
   expected: PricedUsage
 }
 
 export interface ImageQuote extends ImagePrice {
   model: ModelDefinition
   count: number
-  /** Total of all images. */
   totalNanoUsd: bigint
 }
 

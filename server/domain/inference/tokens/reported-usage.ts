@@ -14,7 +14,6 @@ interface Measurement<Tokens extends TokenUsage> {
   metered: Pick<MeteredRequest, 'hold' | 'extend'>
   /** The provider's count; undefined if it is missing or implausible. */
   reported: Tokens | undefined
-  /** Our own count of the same request. */
   count: () => Promise<Tokens>
 }
 

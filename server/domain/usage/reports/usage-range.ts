@@ -33,12 +33,10 @@ export function toUsageRange({ from, to }: RequestedRange, today: string, fields
   throw invalidField(fields.to, `is ${to}, which makes ${days} days; the maximum is ${USAGE_DAYS_MAX}`)
 }
 
-/** The last `count` days, today included. */
 export function lastDays(count: number, today: string): UsageRange {
   return { from: addDays(today, 1 - count), to: today }
 }
 
-/** Every day of a range, ascending. */
 export function daysOf({ from, to }: UsageRange): string[] {
   const days: string[] = []
   for (let day = from; day <= to; day = addDays(day, 1)) days.push(day)

@@ -6,7 +6,6 @@ import { startOfDay, type Stretch, type ZoneCalendar } from './zone-calendar.ts'
 const HOUR_MS = 3_600_000
 const DAYS_OF_LONGEST_UNIT = 31
 
-/** One hour, day, week or month of a zone. */
 export interface UsageSlot {
   /** Start time; a week or month at the edge of the report may start before the report. */
   startsAt: Date

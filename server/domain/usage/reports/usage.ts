@@ -65,6 +65,5 @@ export interface UsageCube {
   rows: UsageRow[]
   /** Totals of all matching usage, including truncated rows. */
   totals: UsageMeasures
-  /** Whether rows were cut off. */
   truncated: boolean
 }

@@ -36,7 +36,6 @@ export class ZoneCalendar {
     this.#format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   }
 
-  /** The local day at a time. */
   dayOf(instant: Date): string {
     return utcDay(new Date(instant.getTime() + this.#offsetMs(instant.getTime())))
   }

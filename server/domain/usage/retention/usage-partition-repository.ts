@@ -45,7 +45,6 @@ export class UsagePartitionRepository {
     return ledgerNow(this.#db, at)
   }
 
-  /** Keys of the existing partitions. */
   async list(table: UsagePartitions): Promise<string[]> {
     const { rows } = await sql<{ key: string }>`
       select substr(c.relname, ${table.length + 2}) as key from pg_inherits i join pg_class c on c.oid = i.inhrelid

@@ -36,7 +36,6 @@ export class SignInChallenges {
     this.#deps = deps
   }
 
-  /** The message that links a wallet to the account. */
   createLink(accountId: string): SignInChallenge {
     const { origin, serviceName } = this.#deps
     const challenge = this.create('/graphql')

@@ -32,7 +32,6 @@ export class SingleUseRepository implements SingleUseStore {
     return row !== undefined
   }
 
-  /** Deletes expired claims. */
   async deleteExpired(): Promise<void> {
     let deleted: number
     do {

@@ -56,7 +56,6 @@ export class WalletSessions {
     return TOKEN.test(text)
   }
 
-  /** The expiry of a session that begins now. */
   expiry(): Date {
     const nowSeconds = Math.floor(this.#deps.clock.nowMs() / 1_000)
     return new Date((nowSeconds + this.#deps.lifetimeSeconds) * 1_000)

@@ -6,6 +6,5 @@ export interface StakingChain {
    * node does not respond or no longer has that block.
    */
   stakesAtStartOf(day: string, addresses: readonly string[]): Promise<bigint[]>
-  /** The current stake of an address. */
   stakeNow(address: string): Promise<bigint>
 }

@@ -7,7 +7,6 @@ import type { WalletAddress } from '../wallet-address.ts'
 import type { StakingChain } from './staking-chain.ts'
 import type { WalletStakeRepository } from './wallet-stake-repository.ts'
 
-/** Wallets per call to the node. */
 const BATCH_WALLETS = 200
 /** Limits one turn; the next one continues. */
 const BATCHES_PER_TURN_MAX = 50
@@ -36,7 +35,6 @@ export interface WalletStakesDeps {
  */
 export class WalletStakes {
   readonly #deps: WalletStakesDeps
-  /** The last day read for each wallet. */
   readonly #readDay = new RecentCache<string>({ entriesMax: REMEMBERED_WALLETS_MAX })
   readonly #waiting = new Set<string>()
   #timer: NodeJS.Timeout | undefined

@@ -47,7 +47,6 @@ export function toChoices(choices: readonly Record<string, unknown>[], plan: Cha
   })
 }
 
-/** The charge in the currency that paid. */
 export function costBody({ chargedNanoUsd, currency }: CompletionParts['receipt']): { usd: number; diem: number } {
   const charged = toUsdNumber(chargedNanoUsd)
   return { usd: currency === 'usd' ? charged : 0, diem: currency === 'diem' ? charged : 0 }
@@ -61,7 +60,6 @@ interface CompletionParts {
   fallback: { id: string; createdSeconds: number }
 }
 
-/** The response of `POST /chat/completions`. */
 export function completionBody(
   { body, choices }: ProviderCompletion,
   { plan, usage, receipt, fallback }: CompletionParts,

@@ -1,6 +1,5 @@
 import type { StreamIdentity } from '../stream/chat-stream-events.ts'
 
-/** One `chat.completion.chunk`. */
 export function toChunk({ id, createdSeconds, model }: StreamIdentity, choices: object[]): Record<string, unknown> {
   return { id, object: 'chat.completion.chunk', created: createdSeconds, model, choices }
 }

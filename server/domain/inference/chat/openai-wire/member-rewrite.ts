@@ -1,7 +1,6 @@
 interface MemberRewriteOptions {
   /** The member's name in quotes. It can only be a key, because quotes inside JSON strings are escaped. */
   key: string
-  /** Matches the whole member. */
   pattern: RegExp
   replace: (member: string) => string
 }
@@ -35,7 +34,6 @@ const MODEL_MEMBER = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/
 const FINGERPRINT_MEMBER =
   /"system_fingerprint"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,|,\s*"system_fingerprint"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")/
 
-/** Replaces the provider's model name with ours. */
 export function renameModel(modelId: string): MemberRewrite {
   const ours = `"model":${Buffer.from(JSON.stringify(modelId)).toString('latin1')}`
   const replace = (member: string): string => (nameOf(member) === modelId ? member : ours)

@@ -26,7 +26,6 @@ export class FrameBuffer {
     return complete
   }
 
-  /** Whether the unfinished frame exceeds the maximum length. */
   get overflowed(): boolean {
     return this.#bytes > FRAME_BYTES_MAX
   }
@@ -60,7 +59,6 @@ export class FrameBuffer {
   }
 }
 
-/** Splits bytes that end at a frame end into frames. */
 export function splitFrames(bytes: Buffer): Buffer[] {
   const frames: Buffer[] = []
   const text = bytes.toString('latin1')
@@ -73,7 +71,6 @@ export function splitFrames(bytes: Buffer): Buffer[] {
   return frames
 }
 
-/** Counts the frames of text that ends at a frame end. */
 export function countFrames(text: string): number {
   let frames = 0
   for (let start = 0; start < text.length; frames++) start = firstFrameEnd(text, start)

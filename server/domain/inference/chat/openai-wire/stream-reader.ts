@@ -10,7 +10,6 @@ import type { ThinkingChunkFilter } from './thinking.ts'
 const EMPTY: Buffer = Buffer.alloc(0)
 
 export interface StreamPiece {
-  /** Bytes for the client. */
   deliver: Buffer
   /** The same part as the provider sent it, thinking included; token counts use it. */
   received: Buffer
@@ -47,7 +46,6 @@ export class StreamReader {
     this.#thinkingFilter = thinkingFilter
   }
 
-  /** The provider's last `usage`, unmodified. */
   get usage(): unknown {
     return this.#usage
   }
@@ -56,12 +54,10 @@ export class StreamReader {
     return this.#done
   }
 
-  /** The `error` that the provider sent in its stream. */
   get failure(): unknown {
     return this.#failure
   }
 
-  /** Whether a frame exceeded the maximum length. */
   get overflowed(): boolean {
     return this.#buffer.overflowed
   }
@@ -75,7 +71,6 @@ export class StreamReader {
     return Buffer.concat(this.#finishes)
   }
 
-  /** Positions of the choices that have ended. */
   get finishedChoices(): ReadonlySet<unknown> {
     return this.#finishedChoices
   }

@@ -47,7 +47,6 @@ export class ThinkTagFilter {
   }
 }
 
-/** Removes thinking from a whole message. */
 export function withoutThinking(message: Record<string, unknown>): Record<string, unknown> {
   const rest = withoutThinkingFields(message)
   if (typeof rest['content'] !== 'string') return rest

@@ -2,7 +2,6 @@ import { invalidField } from '../../../validation/parse-input.ts'
 import type { ModelDefinition } from '../../../catalogue/model-definition.ts'
 import type { ChatRequest } from './chat-request.ts'
 
-/** Limits per message, by part type. */
 const PARTS_PER_MESSAGE_MAX: Readonly<Record<string, number>> = {
   image_url: 10,
   input_audio: 5,

@@ -18,7 +18,6 @@ const MESSAGE_TOKENS = 4
 const MARGIN = 1.25
 const MARGIN_TOKENS_PER_MESSAGE = 16
 
-/** Fields that the model does not read as text. */
 const SETTINGS = new Set(['messages', 'stream_options', 'stop_token_ids', 'metadata', 'user', 'prompt_cache_key'])
 
 export interface PromptSize {

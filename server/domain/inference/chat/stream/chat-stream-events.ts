@@ -6,18 +6,15 @@ export interface ToolCallDelta {
   index: number
   id: string | undefined
   name: string | undefined
-  /** A fragment of the JSON. */
   arguments: string
 }
 
-/** The next content of one choice. */
 export interface ChatDelta {
   choice: number
   content: string
   reasoning: string
   refusal: string
   toolCalls: readonly ToolCallDelta[]
-  /** Null until the choice ends. */
   finishReason: string | null
 }
 
@@ -38,7 +35,6 @@ export type ChatStreamEvent =
   | { kind: 'failed'; error: unknown }
   | { kind: 'ended' }
 
-/** Values that every event of a stream may need. */
 export interface StreamIdentity {
   id: string
   createdSeconds: number

@@ -50,7 +50,6 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   #delivered = false
   #sourceEnded = false
   #closed = false
-  /** Whether a `next` call is pending. */
   #busy = false
   /** The end of the stream, unread because the key became inactive while the client was slow. */
   #unread: Promise<IteratorResult<Buffer, undefined>> | undefined
@@ -89,7 +88,6 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     }
   }
 
-  /** Called when the client stops reading. */
   async return(): Promise<IteratorResult<Buffer, undefined>> {
     if (!this.#closed) await this.#abandon()
     return ENDED
@@ -150,7 +148,6 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     return this.#delivered && this.#reader.done
   }
 
-  /** Ends the stream when its hold cannot grow. */
   async #cut(reason: 'insufficient' | 'key_inactive' | 'lost'): Promise<ChatStreamEvent[]> {
     const { key, plan } = this.#parts
     if (reason === 'key_inactive') throw key.failure()

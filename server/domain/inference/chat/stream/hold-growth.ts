@@ -14,7 +14,6 @@ export class HoldGrowth {
   readonly #plan: ChatPlan
   readonly #metered: MeteredRequest
   #heldTokens: number
-  /** Why the hold cannot grow any more. */
   #end: Exclude<ExtendOutcome, 'extended'> | undefined
 
   constructor(plan: ChatPlan, metered: MeteredRequest) {
@@ -24,7 +23,6 @@ export class HoldGrowth {
     this.#heldTokens = plan.resolved.pricing.outputIsFree ? Number.POSITIVE_INFINITY : plan.heldCompletionTokens
   }
 
-  /** Completion tokens that the hold covers. */
   get heldTokens(): number {
     return this.#heldTokens
   }

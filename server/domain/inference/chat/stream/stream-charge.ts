@@ -24,7 +24,6 @@ export class StreamCharge {
     this.#countCompletion = countCompletion
   }
 
-  /** Whether a charge or release has begun. */
   get begun(): boolean {
     return this.#begun
   }

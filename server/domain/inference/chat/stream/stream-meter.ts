@@ -49,12 +49,10 @@ export class StreamMeter {
     this.#boundTokens += text < 0 ? bytes.length : text
   }
 
-  /** Whether the kept frames should be counted now. */
   get isFull(): boolean {
     return this.#keptBytes > KEPT_BYTES_MAX
   }
 
-  /** Upper bound of the delivered tokens. */
   get boundTokens(): number {
     return this.#countedTokens + this.#boundTokens
   }

@@ -16,7 +16,6 @@ export type MeasuredChatUsage = MeasuredUsage<ChatTokens>
 interface Measurement {
   plan: ChatPlan
   metered: Pick<MeteredRequest, 'hold' | 'extend'>
-  /** The provider's `usage` object, unmodified. */
   reported: unknown
   countCompletion: () => Promise<number>
 }
@@ -56,7 +55,6 @@ export function toCharge({ tokens, priced, estimated }: MeasuredChatUsage, outco
   return { lines: priced.lines, outcome, estimated, used }
 }
 
-/** `usage` on the wire. */
 export function usageBody({ tokens }: MeasuredChatUsage): Record<string, unknown> {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = tokens
   return {
