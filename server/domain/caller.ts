@@ -36,7 +36,6 @@ export interface WalletCaller {
 
 export type Caller = KeyCaller | WalletCaller
 
-/** The context of one request: its caller, id and abort signal. */
 export interface RequestContext {
   /** 32 hexadecimal characters; the same id is in `CF-RAY`, the logs, the ledger and the receipt. */
   requestId: string

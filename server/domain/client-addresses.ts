@@ -45,7 +45,6 @@ export class ClientAddresses {
     return client.toString()
   }
 
-  /** True if a peer's connection carries requests of many clients. */
   isTrustedProxy(peer: string): boolean {
     if (this.#trusted.length === 0) return false
     const address = parseAddress(peer)

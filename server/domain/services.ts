@@ -65,7 +65,6 @@ export interface Services {
   bodies: BodyReader
   log: Log
   accounts: AccountService
-  /** Authentication and API keys. */
   access: { auth: AuthService; apiKeys: ApiKeyService; credentialWatch: CredentialWatch }
   limits: {
     abuseGuard: AbuseGuard
@@ -96,7 +95,6 @@ export interface Services {
   }
   payments: {
     payments: PaymentService
-    /** The payment options offered to wallets. */
     options: PaymentOptions
     operations: PaymentOperations
   }

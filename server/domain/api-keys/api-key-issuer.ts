@@ -16,7 +16,6 @@ export interface IssuedApiKey {
   secret: string
 }
 
-/** An issued key and the hash for its row. */
 export interface ApiKeyDraft extends IssuedApiKey {
   secretHash: string
 }

@@ -114,7 +114,6 @@ export class BodyReader {
     return thread
   }
 
-  /** Drops a failed thread; the next body starts another one. */
   #lose(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return
     this.#thread = undefined

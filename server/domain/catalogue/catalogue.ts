@@ -37,7 +37,6 @@ interface CatalogueDeps {
  * ignoring dots, underscores, spaces, case and a `<service>-` prefix.
  */
 export class Catalogue {
-  /** The models with all operator changes applied. */
   readonly timeline: ModelTimeline
   readonly #compatibility: CompatibilityMapping
   readonly #serviceName: string

@@ -45,7 +45,6 @@ export function suggestModelName(name: string, known: readonly string[]): string
   return best !== undefined && best.distance <= Math.max(2, wanted.length * 0.4) ? best.name : undefined
 }
 
-/** Levenshtein distance, computed row by row. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let row = 1; row <= from.length; row++) {

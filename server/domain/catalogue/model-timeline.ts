@@ -56,7 +56,6 @@ export class ModelTimeline {
     return this.#periodAt(atMs).models
   }
 
-  /** The model without changes. */
   configured(modelId: string): ModelDefinition | undefined {
     return this.#base.get(modelId)?.model
   }

@@ -19,7 +19,6 @@ export interface SubjectLimits {
 }
 
 export interface CurrentLimits {
-  /** Whether the caller has funds. */
   accessPermitted: boolean
   tier: AccountTier
   /** The spendable amount in nano-USD: the balance, or the remainder of the key's limit if that is less. */

@@ -59,7 +59,6 @@ export interface IdempotencyRecord extends Claim {
   expired: boolean
   /** `answered`: the response is stored, but its charge may not be durable yet. */
   state: 'in_progress' | 'answered' | 'done'
-  /** The process working on it renews its lease. */
   alive: boolean
   answer: KeptAnswer | null
 }

@@ -29,7 +29,6 @@ const DELETED_AT_ONCE_MAX = 200
 
 export interface IdempotentRequest {
   context: RequestContext
-  /** Exactly as the caller sent it. */
   key: string
   method: string
   path: string

@@ -15,7 +15,6 @@ export interface AnswerToKeep {
 export interface IdempotentRunDeps extends BodyWriterDeps {
   records: IdempotencyRepository
   log: Log
-  /** Schedules a failed write for a retry. */
   later: (write: () => Promise<void>) => void
   /** Called at the end of the run to wake waiting duplicates. */
   ended: () => void

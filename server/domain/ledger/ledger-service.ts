@@ -81,7 +81,6 @@ export class LedgerService {
     await this.#deps.diemAllowance.stakeChanged(accountId)
   }
 
-  /** Call after changing the account's stake. */
   async stakeChanged(accountId: string): Promise<void> {
     await this.#deps.diemAllowance.stakeChanged(accountId)
     this.#deps.balanceFeed.changed(accountId)

@@ -22,7 +22,6 @@ export interface LedgerTransfer {
 export interface Balance {
   currency: Currency
   balanceNanoUsd: bigint
-  /** Part of the balance that open requests have reserved. */
   heldNanoUsd: bigint
 }
 

@@ -17,5 +17,4 @@ export type ListPaymentsInput = z.output<typeof ListPaymentsInput>
 export const CorrectPaymentInput = z.strictObject({ paymentId: z.uuid(), reason: Reason })
 export type CorrectPaymentInput = z.output<typeof CorrectPaymentInput>
 
-/** Takes no options: every unfinished payment is checked. */
 export const ReconcilePaymentsInput = z.strictObject({}).prefault({})

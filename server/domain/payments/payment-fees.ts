@@ -24,7 +24,6 @@ export interface PaymentFeesDeps {
 /** Keeps the operator's settlement costs within a budget per UTC day and chain, across all processes. */
 export class PaymentFees {
   readonly #deps: PaymentFeesDeps
-  /** The last day of each alarm. */
   readonly #alarmed = new Map<string, string>()
 
   constructor(deps: PaymentFeesDeps) {

@@ -1,7 +1,6 @@
 import type { WalletAddress } from '../wallets/wallet-address.ts'
 import type { PaymentEnvelope } from './payment-envelope.ts'
 
-/** One entry of `accepts`, in x402's form. */
 export interface PaymentRequirement {
   scheme: 'exact'
   /** CAIP-2 name. */
@@ -72,7 +71,6 @@ export interface ChainTransfer {
   amountAtomic: bigint
 }
 
-/** Identifies a credited transfer on the chain. */
 export type CreditedTransfer = Pick<ChainTransfer, 'transactionId' | 'transferIndex'>
 
 export type ChainOutcome =
@@ -111,7 +109,6 @@ export class FeeBudgetError extends Error {
   override readonly name = 'FeeBudgetError'
 }
 
-/** Extra information that helps to find a payment on the chain. */
 export interface LookUpHints {
   /**
    * Transactions submitted while settling, oldest first; each may have replaced the previous one, or never have been

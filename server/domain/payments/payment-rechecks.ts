@@ -40,7 +40,6 @@ export class PaymentRechecks {
     this.#deps = deps
   }
 
-  /** Checks the due payments; returns how many. */
   async run(): Promise<number> {
     const { rechecks, clock } = this.#deps
     const now = clock.now()

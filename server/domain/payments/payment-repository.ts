@@ -260,7 +260,6 @@ export class PaymentRepository {
     }))
   }
 
-  /** Payments received up to `receivedBefore`, newest first. */
   async list(filter: {
     states: readonly PaymentState[]
     disappeared: boolean

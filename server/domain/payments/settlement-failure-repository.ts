@@ -10,7 +10,6 @@ export interface FailedSettlement {
 }
 
 export interface FailureCount {
-  /** Failures of the last hour. */
   failures: number
   /** Settlements in progress, which may fail as well. */
   settling: number

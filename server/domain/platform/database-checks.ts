@@ -8,7 +8,6 @@ const SKEW_MS_HARMFUL = 30_000
 const HOLDS_STALE_SECONDS = 60
 const ACTION_MS_MAX = 600_000
 
-/** Checks that commits are durable and that the clocks agree. */
 export async function checkDatabase(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
   const askedMs = clock.nowMs()
   const facts = await repository.databaseFacts()

@@ -8,7 +8,6 @@ export interface AddressLimitDeps {
   /** The counted things, in the plural; also the name of the window. */
   what: string
   perMinute: number
-  /** Advice for after the wait. */
   advice: string
 }
 

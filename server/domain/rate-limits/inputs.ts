@@ -3,7 +3,6 @@ import { PageRequest } from '../page.ts'
 import { Reason } from '../validation/text.ts'
 import { LimitOverrides } from '../limit-overrides.ts'
 
-/** An account, or one of its API keys if `keyId` is given. */
 const Subject = z.strictObject({ accountId: z.string(), keyId: z.string().optional() })
 
 export const AccountLimitsInput = z.strictObject({ accountId: z.string() })

@@ -38,7 +38,6 @@ export class LimitOverrideService {
     return { ...found, inForce: this.#deps.ratePlans.limitsOf({ tier, limitOverrides: { account, key: null } }) }
   }
 
-  /** Replaces the overrides of the account or key. */
   async set({ accountId, keyId, limits }: Omit<SetLimitsInput, 'reason'>): Promise<AccountLimits> {
     return this.#write({ accountId, keyId }, limits)
   }

@@ -6,7 +6,6 @@ export type RateLimitScope = 'user' | 'api_key' | 'global'
 /** Windows of one API key, in addition to its account's; null if the operator set no limit. */
 export type KeyWindows = Pick<RatePlan, 'tokens' | 'credits'> & { requests: WindowCharge | null }
 
-/** The windows that one request must pass, all or none. */
 export interface RatePlan {
   scope: RateLimitScope
   accountId: string

@@ -11,7 +11,6 @@ const DAY = { windowSeconds: 86_400, buckets: 1_441 }
 
 const RPC_ENDPOINT = 'endpoint:api/v1/crypto/rpc'
 
-/** Model types that are limited only by requests. */
 type RequestLimitedKind = 'image' | 'audio' | 'embedding' | 'videoQueue' | 'videoRetrieve'
 
 const REQUEST_LIMIT_OF_TYPE: Record<Exclude<ModelType, 'text'>, RequestLimitedKind> = {
@@ -58,7 +57,6 @@ export class RatePlans {
     return this.planForRequests(caller, model, 'embedding')
   }
 
-  /** Requests per minute of one model of another type. */
   planForRequests(caller: Caller, model: { id: string }, kind: RequestLimitedKind): RatePlan {
     // Polling for a video must not use up the calls that queue one.
     const name = kind === 'videoRetrieve' ? 'requests:retrieve' : 'requests'

@@ -44,7 +44,6 @@ export interface RecordedRequest extends RequestRecord {
   position: bigint
 }
 
-/** Requests of an account in settlement order. */
 export interface SettledBatch {
   requests: readonly RecordedRequest[]
   /** Position of the last request: a feed that starts after it has no gap. */

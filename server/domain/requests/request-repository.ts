@@ -29,7 +29,6 @@ export interface LogScanResult {
 
 type ScanRow = UsageEventRow & { last_day: string | null; last_request_id: string | null; scanned: bigint }
 
-/** Reads usage events as the log of an account's requests. */
 export class RequestRepository {
   readonly #db: Kysely<Database>
 

@@ -14,7 +14,6 @@ import type { LogPlace, LogScan, RequestRepository } from './request-repository.
 const LOG_DAYS = 90
 /** Days scanned for one page: planning takes longer with each of their partitions. */
 const PAGE_DAYS_MAX = 14
-/** Requests scanned for one page with a filter. */
 const PAGE_SCANNED_MAX = 5_000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 

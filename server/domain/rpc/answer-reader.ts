@@ -4,7 +4,6 @@ import { JsonReader, MalformedJsonError, stringText } from './json-reader.ts'
 /** Decides the price: `error` is billed as an error item, `result` by the method's tier. */
 export type AnswerKind = 'result' | 'error'
 
-/** One response of a node, as byte ranges of the body. */
 export interface AnswerItem {
   range: ByteRange
   /** Raw id; null if the member is missing. */

@@ -18,7 +18,6 @@ export class AnswerScanner {
   #expectsName = false
   #expectsValue = false
   #nullResult = false
-  /** Raw bytes of the current top-level member name. */
   readonly #name = Buffer.alloc(NAME_BYTES_MAX)
   #nameLength = 0
 

@@ -11,7 +11,6 @@ import { isSuccess, joined } from './single-answer.ts'
 /** A batch response is held in memory as a whole; geth stops at 25 MB. */
 export const BATCH_ANSWER_BYTES_MAX = 33_554_432
 
-/** The part of a batch that is sent to a node in one request. */
 export interface BatchPart {
   calls: readonly PlannedCall[]
   bytes: Buffer

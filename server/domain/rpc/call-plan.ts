@@ -4,7 +4,6 @@ import { type MethodTable, quotedMethod, type RpcMethod } from './method-table.t
 import type { RpcNetwork } from './networks.ts'
 import { creditsOf } from './rpc-pricing.ts'
 
-/** One request of a body, with its method and price. */
 export interface PlannedCall {
   item: EnvelopeItem
   method: RpcMethod

@@ -17,7 +17,6 @@ export interface ByteRange {
   end: number
 }
 
-/** One request, as byte ranges of the body. */
 export interface EnvelopeItem {
   /** The whole object with its braces. */
   range: ByteRange
@@ -69,7 +68,6 @@ export function scanEnvelope(body: Buffer): Envelope {
 class EnvelopeScanner {
   readonly #body: Buffer
   readonly #reader: JsonReader
-  /** Position of the current item; null outside a batch. */
   #position: number | null = null
   /** Envelope members seen in the current item, one bit each. */
   #seen = 0

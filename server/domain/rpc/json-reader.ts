@@ -30,7 +30,6 @@ export class JsonReader {
   at: number
   readonly #depthMax: number
   readonly #valuesMax: number
-  /** Number of values skipped so far. */
   #values = 0
   /** Open containers inside the value being skipped; true means object. */
   readonly #open: boolean[] = []
@@ -55,7 +54,6 @@ export class JsonReader {
     return byte
   }
 
-  /** Consumes the byte if it is next. */
   take(byte: number): boolean {
     if (this.peek() !== byte) return false
     this.at += 1

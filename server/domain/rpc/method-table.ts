@@ -74,12 +74,10 @@ export class MethodTable {
     }
   }
 
-  /** The methods of a family that are served, by name. */
   list(family: RpcFamily): RpcMethod[] {
     return [...(this.#methods.get(family)?.values() ?? [])].filter((method) => this.#isServed(method))
   }
 
-  /** Every optional method, by name. */
   listOptional(): string[] {
     const methods = [...this.#methods.values()].flatMap((family) => [...family.values()])
     return methods.flatMap((method) => (method.class === 'optional' ? [method.name] : [])).toSorted()

@@ -7,10 +7,8 @@ export interface RpcNetwork {
   family: RpcFamily
   /** As reported by a node: `eth_chainId` in decimal, `starknet_chainId` as text, or the genesis hash. */
   chainId: string
-  /** CAIP-2 identifier. */
   caip2: string
   nativeSymbol: string
-  /** Price of a standard call in credits. */
   baseCredits: number
 }
 

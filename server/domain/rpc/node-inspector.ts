@@ -8,7 +8,6 @@ const ANSWER_BYTES_MAX = 65_536
 const CHECK_TIMEOUT_MS = 10_000
 const RETRY_MS = 60_000
 
-/** Whether a node serves its configured chain. */
 export interface NodeReport {
   nodeId: string
   network: string

@@ -29,7 +29,6 @@ interface RoutedNode {
   record: UpstreamRecord
 }
 
-/** The health of a node, as this process observes it. */
 export interface NodeHealth extends UpstreamSummary {
   nodeId: string
   network: string
@@ -39,7 +38,6 @@ export interface NodeHealth extends UpstreamSummary {
 }
 
 interface FailedAttempt {
-  /** By the node's circuit breaker. */
   healthy: boolean
   failure: string
   cause?: unknown
@@ -62,7 +60,6 @@ export interface NodeRouterDeps {
  */
 export class NodeRouter {
   readonly #nodes: ReadonlyMap<string, readonly RoutedNode[]>
-  /** Ids of nodes that are out of service. */
   readonly #refused = new Set<string>()
   readonly #clock: Clock
   readonly #log: Log

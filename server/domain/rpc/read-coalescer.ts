@@ -2,7 +2,6 @@ import type { RoutedAnswer } from './node-router.ts'
 import type { SingleAnswer } from './single-answer.ts'
 import { sharingKey, type SingleRequest, type SingleSender, underIdOf } from './single-sender.ts'
 
-/** One call to a node that several requests share. */
 interface Flight {
   answer: Promise<RoutedAnswer<SingleAnswer>>
   abort: AbortController

@@ -3,7 +3,6 @@ import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import { creditsOf, type RpcTier } from './rpc-pricing.ts'
 
-/** The price of a method on a network. */
 export interface PricedMethod {
   method: string
   tier: RpcTier
@@ -15,13 +14,11 @@ export interface PricedMethod {
 export interface RpcQuote {
   network: RpcNetwork
   batch: boolean
-  /** In the order of the body. */
   calls: PricedMethod[]
   credits: number
   priceNanoUsd: bigint
 }
 
-/** The methods that a network serves, by name. */
 export function priceMethods(network: RpcNetwork, methods: MethodTable, pricePerCreditNanoUsd: bigint): PricedMethod[] {
   return methods
     .list(network.family)

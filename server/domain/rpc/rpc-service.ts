@@ -43,7 +43,6 @@ export interface RpcServiceDeps {
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
   nodes: NodeRouter
-  /** For single requests. */
   singles: SingleSender
   pricePerCreditNanoUsd: bigint
 }

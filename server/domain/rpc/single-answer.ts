@@ -12,10 +12,8 @@ const UNDECIDED_BYTES_MAX = 8_388_608
 export interface StreamedAnswer {
   shape: 'stream'
   kind: AnswerKind
-  /** The chunks read so far. */
   head: Uint8Array[]
   rest: AsyncIterator<Uint8Array>
-  /** Has scanned the head. */
   scanner: AnswerScanner
 }
 

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import { formatUsd } from '../money.ts'
 
-/** Maximum number of enum values listed in a message. */
 const NAMED_VALUES_MAX = 30
 /** A longer text is described by its length. */
 const QUOTED_CHARACTERS_MAX = 40

@@ -39,7 +39,6 @@ export const trimmedText = (charactersMax: number) =>
     .max(charactersMax)
     .refine(isVisible, { error: ({ input }) => describeInvisible(input) })
 
-/** A text of several lines. */
 export const proseText = (charactersMax: number) =>
   z
     .string()

@@ -78,7 +78,6 @@ function chains(range: AccountRange): RawBuilder<unknown> {
     full join (${expiredOf(range)}) x using (account_id, currency)`
 }
 
-/** The totals of closed days, and the daily roll-ups of the others. */
 function usageOf(range: AccountRange): RawBuilder<unknown> {
   return sql`select account_id, currency, sum(amount_nano) as usage from (
       select d.account_id, d.currency, d.amount_nano from usage_daily d left join usage_closings c using (account_id)

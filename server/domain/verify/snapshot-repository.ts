@@ -14,7 +14,6 @@ export interface Snapshot {
   violations(id: CheckId, statement: RawBuilder<unknown>): Promise<Violation[]>
 }
 
-/** Maximum violations reported per check and slice. */
 const VIOLATIONS_MAX = 50
 
 /** Short read-only snapshots for verification; they also work on a standby. */

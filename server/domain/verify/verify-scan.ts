@@ -34,7 +34,6 @@ export interface StepOptions {
   now: Date
 }
 
-/** Runs work in one short read-only snapshot. */
 export type ReadSnapshot = <Result>(work: (snapshot: Snapshot) => Promise<Result>) => Promise<Result>
 
 /** Reads part of the database slice by slice, in the order of account ids; each slice is consistent in itself. */

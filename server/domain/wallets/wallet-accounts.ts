@@ -20,7 +20,6 @@ interface WalletAccount extends WalletAccountSettings {
 export interface WalletAccountsDeps {
   repository: Pick<WalletAccountRepository, 'find'>
   events: KeyEvents
-  /** Notified of each authenticated wallet. */
   stakes: { notice(wallet: WalletAddress): void }
   clock: Clock
 }

@@ -41,7 +41,6 @@ export class WalletLinks {
     this.#deps = deps
   }
 
-  /** The wallets linked to the account, in the order of linking. */
   list(accountId: string): Promise<LinkedWallet[]> {
     return this.#deps.repository.list(accountId)
   }

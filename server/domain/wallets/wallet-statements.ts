@@ -64,7 +64,6 @@ export class WalletStatements {
     return { walletAddress, usdNano, diemNano, canConsume: total > 0n && total >= this.#deps.minimumNanoUsd }
   }
 
-  /** Ledger entries in USD, newest first. */
   async transactions(
     { accountId }: WalletCaller,
     { limit, offset }: TransactionPage,

@@ -39,7 +39,6 @@ export interface Web3KeyServiceDeps {
   clock: Clock
 }
 
-/** API keys for wallets that have staked on Base. */
 export class Web3KeyService {
   readonly #deps: Web3KeyServiceDeps
 

@@ -18,7 +18,6 @@ export interface CatalogueChange {
   actor: string
   reason: string
   createdAt: Date
-  /** Set if the change was withdrawn before it took effect. */
   withdrawal: { at: Date; actor: string; reason: string } | null
 }
 

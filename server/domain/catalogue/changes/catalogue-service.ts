@@ -69,7 +69,6 @@ export class CatalogueService {
     if ((await this.#deps.changes.version()) !== this.#version) await this.#read()
   }
 
-  /** Every configured model with the changes in effect now. */
   list(): ModelInForce[] {
     return [...this.#deps.timeline.models().values()]
   }

@@ -31,6 +31,5 @@ export type WithdrawChangeInput = z.output<typeof WithdrawChangeInput>
 
 export const ModelIdInput = z.strictObject({ modelId: nameText(200) })
 
-/** A page of changes, newest first. */
 export const ListChangesInput = PageRequest.extend({ modelId: FilterName.optional() })
 export type ListChangesInput = z.output<typeof ListChangesInput>

@@ -11,10 +11,8 @@ import { isUsable, judgeRejection, judgeResponse, type ProviderFailure } from '.
 export type RoutedRequest = Omit<ProviderRequest, 'model'>
 
 export interface RoutedResponse {
-  /** Has status 2xx and an accepted content type. */
   response: ProviderResponse
   upstreamId: string
-  /** Number of providers that failed before this one. */
   retries: number
 }
 
@@ -40,7 +38,6 @@ interface ProviderRouterDeps {
   log: Log
 }
 
-/** The health of a provider, as this process observes it. */
 export interface ProviderHealth extends UpstreamSummary {
   providerId: string
   kind: InferenceProvider['kind']

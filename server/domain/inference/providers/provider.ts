@@ -3,7 +3,6 @@ export const PROVIDER_OPERATIONS = ['chat', 'embeddings', 'image', 'imageEdit', 
 export type ProviderOperation = (typeof PROVIDER_OPERATIONS)[number]
 
 export interface ProviderFile {
-  /** Name of the form field. */
   name: string
   fileName: string
   contentType: string

@@ -8,7 +8,6 @@ export interface ServedBy {
   model: ModelDefinition
   deprecation: DeprecationNotice | undefined
   providerId: string
-  /** Number of providers that failed before this one. */
   retries: number
 }
 

@@ -8,7 +8,6 @@ import { assertModelAllowed } from '../../catalogue/model-privacy.ts'
 import type { ChatQuoteInput, ImageQuoteInput } from './quote-inputs.ts'
 import type { PricedUsage } from '../../catalogue/token-pricing.ts'
 
-/** The estimated price of a chat request. Amounts are nano-USD. */
 export interface ChatQuote {
   model: ModelDefinition
   promptTokens: number

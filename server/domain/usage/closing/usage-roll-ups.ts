@@ -16,7 +16,6 @@ const DETAIL_OF: Partial<Record<UsageDimension, 'key' | 'model' | 'line'>> = {
   api_key: 'key',
 }
 
-/** The grain with the fewest rows that contains the answer. */
 export function grainOf(dimensions: readonly UsageDimension[], filter: UsageFilter): UsageGrain {
   const asked = new Set(dimensions.map((dimension) => DETAIL_OF[dimension]))
   const key = asked.has('key') || filter.apiKeyIds != null

@@ -14,7 +14,6 @@ export interface ChargeScan {
   limit: number
 }
 
-/** Ledger charges in posting order. */
 export class UsageHistoryRepository {
   readonly #db: Kysely<Database>
 

@@ -11,7 +11,6 @@ import { toHistoryEntries, type UsageHistoryEntry, type UsageHistoryPage } from 
 import type { UsageHistoryRepository } from './usage-history-repository.ts'
 
 const CURRENCIES: readonly Currency[] = ['usd', 'diem']
-/** A sequence above all others. */
 const NO_SEQUENCE = 9_223_372_036_854_775_807n
 /** Maximum by which charge times of one account can go back: processes have their own clocks, and retry. */
 const TIME_SKEW_MS = 300_000

@@ -34,7 +34,6 @@ function countOf(names: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** A model's name in charts. */
 export function modelChartName(modelName: string): string {
   return modelName === RESERVED ? `${modelName} (model)` : modelName
 }

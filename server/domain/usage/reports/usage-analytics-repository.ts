@@ -24,7 +24,6 @@ export type ModelLineSums = Sums & {
   modelType: UsageModelType | null
   unitType: UsageUnitType
   lineType: string
-  /** Total of all lines of the model. */
   modelUnits: string
 }
 export type KeySums = Sums & { keyId: string; description: string | null; last6Chars: string | null }

@@ -1,7 +1,6 @@
 import type { USAGE_MODEL_TYPES, USAGE_UNIT_TYPES } from '../../metering/hold.ts'
 import type { UsageRange } from './usage-range.ts'
 
-/** Charges in both currencies, in nano-USD. */
 export interface UsageAmounts {
   usdNano: bigint
   diemNano: bigint
@@ -40,7 +39,6 @@ export interface UsageChartDay {
   diemNanoByName: ReadonlyMap<string, bigint>
 }
 
-/** The report of `GET /billing/usage-analytics`. */
 export interface UsageAnalytics extends UsageRange {
   /** `<N>d` or `<startDate>:<endDate>`. */
   lookback: string

@@ -56,7 +56,6 @@ const COLUMNS: Record<UsageDimension, string> = {
   model_type: 'modelType',
 }
 
-/** Usage from the roll-ups written with each settlement. */
 export class UsageRepository {
   readonly #db: Kysely<Database>
   readonly #closedDays: ClosedDays

@@ -4,7 +4,6 @@ import type { SignInMessage } from './sign-in-message.ts'
 
 /** How long after `Issued At` a sign-in is accepted. */
 const WINDOW_MS = 300_000
-/** How far the wallet's clock may be ahead. */
 const SKEW_MS = 30_000
 /** Covers the clock difference between processes, and the time of the checks before the nonce is claimed. */
 const MARGIN_MS = 60_000

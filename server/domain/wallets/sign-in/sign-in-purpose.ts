@@ -1,7 +1,6 @@
 import { signInRefused } from './sign-in-error.ts'
 import type { SignInMessage } from './sign-in-message.ts'
 
-/** The resource in a message that links a wallet to an account. */
 export function linkResource(origin: string, accountId: string): string {
   return `${linkPrefix(origin)}${accountId}`
 }

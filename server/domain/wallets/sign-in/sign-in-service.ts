@@ -24,7 +24,6 @@ const FAMILIAR_WALLETS = { entriesMax: 50_000, lifetimeMs: 3_600_000 }
 const PASSING: ReadonlySet<string | undefined> = new Set(['X402_SIGN_IN_FUTURE_TIMESTAMP', 'X402_SIGN_IN_NOT_BEFORE'])
 
 export interface SignInDeps {
-  /** The origin that messages must name. */
   origin: string
   nonces: SingleUseStore
   accounts: Pick<WalletAccounts, 'callerOf'>
@@ -101,7 +100,6 @@ export class SignInService {
     }
   }
 
-  /** Runs all checks that need no cryptography. */
   async #read(payload: string, linkTo: string | null): Promise<Proof> {
     const read = readSignInPayload(payload)
     const wallet = parseWalletAddress(read.address)

@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 import type { SingleUseStore } from './single-use-store.ts'
 
-/** Limits one clean-up statement. */
 const DELETED_ROWS_MAX = 10_000
 
 /**

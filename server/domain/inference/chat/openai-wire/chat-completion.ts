@@ -27,7 +27,6 @@ function isChoice(choice: unknown): choice is Record<string, unknown> {
   return isRecord(choice) && isRecord(choice['message'])
 }
 
-/** All text that the model wrote, for counting tokens. */
 export function writtenText(choices: readonly Record<string, unknown>[]): string {
   return choices.map((choice) => completionText(choice['message'])).join('\n')
 }

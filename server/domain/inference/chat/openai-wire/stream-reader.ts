@@ -17,9 +17,7 @@ export interface StreamPiece {
 }
 
 interface StreamReaderDeps {
-  /** Our model id, which every chunk shows to clients. */
   modelId: string
-  /** Set if the caller asked to remove thinking. */
   thinkingFilter: ThinkingChunkFilter | undefined
 }
 
@@ -66,7 +64,6 @@ export class StreamReader {
     return this.#first
   }
 
-  /** The frames that end choices. */
   get finishes(): Buffer {
     return Buffer.concat(this.#finishes)
   }

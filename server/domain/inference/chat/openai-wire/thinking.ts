@@ -9,7 +9,6 @@ export class ThinkTagFilter {
   #inside = false
   /** Set after a block, because the line breaks before the answer belong to neither. */
   #trimming = false
-  /** Text that may be the beginning of a tag. */
   #held = ''
 
   push(piece: string): string {

@@ -45,7 +45,6 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   readonly #growth: HoldGrowth
   readonly #charge: StreamCharge
   readonly #source: AsyncIterator<Uint8Array>
-  /** The complete response of a server that does not stream. */
   #whole: ProviderCompletion | undefined
   #delivered = false
   #sourceEnded = false

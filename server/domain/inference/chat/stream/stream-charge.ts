@@ -34,7 +34,6 @@ export class StreamCharge {
     return this.#settle(await this.#measure(reported), 'completed')
   }
 
-  /** Charges the delivered part of a response that was cut. */
   async part(outcome: UsageOutcome, reported?: unknown): Promise<StreamCharged> {
     this.#begun = true
     const usage =
