@@ -16,6 +16,7 @@ export interface Page<Item> {
   items: Item[]
   /** One opaque cursor per item, in the same order; pass one as `after` to continue after its item. */
   cursors: string[]
+  /** The last item's cursor, or null on an empty page. */
   endCursor: string | null
   hasNextPage: boolean
 }
@@ -25,7 +26,7 @@ export interface CursorScope {
   /** Stable name of the list, for example `api_keys`. */
   list: string
   accountId: string
-  /** Name of the cursor field in the API in use. */
+  /** Name of the cursor field in the calling API. */
   field?: string
 }
 

@@ -94,6 +94,7 @@ export class AccountRepository {
     return (await query.execute()).map(toAccount)
   }
 
+  /** Undefined if the account does not exist. */
   async update(accountId: string, { name, tier, suspension }: AccountUpdate): Promise<Account | undefined> {
     const row = await this.#db
       .updateTable('accounts')
@@ -110,6 +111,7 @@ export class AccountRepository {
     return row === undefined ? undefined : toAccount(row)
   }
 
+  /** False if the account does not exist. */
   async setStake(accountId: string, stakeDiemNano: bigint): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('accounts')

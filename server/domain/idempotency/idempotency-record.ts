@@ -59,7 +59,9 @@ export interface IdempotencyRecord extends Claim {
   expired: boolean
   /** `answered`: the response is stored, but its charge may not be durable yet. */
   state: 'in_progress' | 'answered' | 'done'
+  /** The process working on it still renews its lease. */
   alive: boolean
+  /** Null while in progress. */
   answer: KeptAnswer | null
 }
 

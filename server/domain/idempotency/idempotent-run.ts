@@ -9,6 +9,7 @@ export interface AnswerToKeep {
   headers: Record<string, string>
   /** `pieces`: the body was streamed through `piece`. */
   body: Buffer | 'pieces'
+  /** Null for a free response. */
   price: AnswerPrice | null
 }
 

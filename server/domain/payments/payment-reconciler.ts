@@ -14,6 +14,7 @@ const FORGET_AFTER_MS = 7 * 86_400_000
 
 export interface PaymentGauges {
   unresolved: number
+  /** 0 if there is none. */
   oldestAgeSeconds: number
 }
 

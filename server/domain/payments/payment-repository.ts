@@ -260,6 +260,7 @@ export class PaymentRepository {
     }))
   }
 
+  /** Payments received up to `receivedBefore`, newest first. */
   async list(filter: {
     states: readonly PaymentState[]
     disappeared: boolean

@@ -35,6 +35,7 @@ export interface Payment {
   transferAtomic: bigint | null
   /** Why it was refused, failed or died, in the chain's or facilitator's words. */
   reason: string | null
+  /** Null until the credit. */
   accountId: string | null
   balanceAfterNanoUsd: bigint | null
   /** Null if none was sent or it expired. */

@@ -73,7 +73,7 @@ export class AbuseGuard {
     await this.#unsubscribe?.()
   }
 
-  /** Fails with `abuse_blocked`, and logs it, while the subject is blocked. Free while there are no blocks. */
+  /** Fails with `abuse_blocked`, and logs it, while the subject is blocked. Costs nothing while there are no blocks. */
   assertNotBlocked(subject: string): void {
     if (this.#blocks.size === 0) return
     const name = normalized(subject)

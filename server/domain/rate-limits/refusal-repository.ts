@@ -38,6 +38,7 @@ export class RefusalRepository {
       on conflict do nothing`.execute(this.#db)
   }
 
+  /** Newest first, for one account or all. */
   async list(accountId: string | null, page: { limit: number; before: RefusalPosition | null }): Promise<Refusal[]> {
     let query = this.#reports.selectFrom('rate_limit_refusals').selectAll()
     if (accountId !== null) query = query.where('account_id', '=', accountId)
@@ -49,6 +50,7 @@ export class RefusalRepository {
     return rows.map(toRefusal)
   }
 
+  /** Keeps the newest `keep` of each of the accounts. */
   async prune(accountIds: readonly string[], keep: number): Promise<void> {
     await sql`delete from rate_limit_refusals r
       using unnest(${accountIds}::uuid[]) as a (account_id)

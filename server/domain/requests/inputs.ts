@@ -24,6 +24,7 @@ export type RequestFilter = z.output<typeof RequestFilter>
 
 const REQUEST_ID = /^[0-9a-f]{32}$/
 
+/** A request by its id, with or without dashes. */
 export const ReceiptInput = z.object({
   requestId: z
     .string()

@@ -22,6 +22,7 @@ const REPLAYED_DAYS_MAX = 7
 const RUNNING_DAYS_MAX = 2
 
 interface Channel {
+  /** Undefined until the first read. */
   position: bigint | undefined
   ready: Promise<void>
   watchers: Set<FeedWatcher>

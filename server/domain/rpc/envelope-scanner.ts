@@ -68,6 +68,7 @@ export function scanEnvelope(body: Buffer): Envelope {
 class EnvelopeScanner {
   readonly #body: Buffer
   readonly #reader: JsonReader
+  /** Position of the current item; null outside a batch. */
   #position: number | null = null
   /** Envelope members seen in the current item, one bit each. */
   #seen = 0

@@ -54,6 +54,7 @@ export class JsonReader {
     return byte
   }
 
+  /** Consumes the byte if it is next. */
   take(byte: number): boolean {
     if (this.peek() !== byte) return false
     this.at += 1

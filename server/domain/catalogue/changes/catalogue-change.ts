@@ -18,6 +18,7 @@ export interface CatalogueChange {
   actor: string
   reason: string
   createdAt: Date
+  /** Set if the change was withdrawn before it took effect. */
   withdrawal: { at: Date; actor: string; reason: string } | null
 }
 

@@ -17,6 +17,7 @@ interface Waiter {
 export class TokenCountPool {
   readonly #threads: CountingThread[] = []
 
+  /** Rejects if the thread fails. */
   count(text: string): Promise<TokenCount> {
     return this.#leastBusy().count(text)
   }

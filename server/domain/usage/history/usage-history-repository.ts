@@ -22,8 +22,8 @@ export class UsageHistoryRepository {
   }
 
   /**
-   * Sequence of the first transfer at or after `instant`, found by binary search: sequences have no gaps. Assumes that
-   * times ascend.
+   * Sequence of the first transfer at or after `instant`, or the next free one; found by binary search, because sequences
+   * have no gaps. Assumes that times ascend.
    */
   async firstSequenceAt(accountId: string, currency: Currency, instant: Date): Promise<bigint> {
     const { rows } = await sql<{ low: bigint }>`

@@ -15,7 +15,7 @@ interface RequestedRange {
   to?: string | null | undefined
 }
 
-/** Field names of the two days in the API in use. */
+/** Default names of the two fields in error messages. */
 const FIELDS = { from: 'from', to: 'to' }
 
 /**

@@ -30,6 +30,7 @@ export class UsageRetention {
     for (const table of HOURS) await this.#ensure(table, [month, monthSpan(month.until)])
   }
 
+  /** Prepares, then drops everything older than its retention. */
   async maintain(): Promise<void> {
     await this.prepare()
     const { eventRetentionDays, hourlyRetentionDays } = this.#deps

@@ -13,6 +13,7 @@ import type { ServiceParameters } from './service-parameters.ts'
  */
 export type ProviderBody = Record<string, unknown> & { messages: ChatMessage[] }
 
+/** Fields of this service that a provider must not see. */
 const OWN_FIELDS = ['model', 'web_search', 'fallbacks', 'anon_user_id'] as const
 
 interface ProviderBodyOptions {

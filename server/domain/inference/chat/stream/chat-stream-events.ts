@@ -15,6 +15,7 @@ export interface ChatDelta {
   reasoning: string
   refusal: string
   toolCalls: readonly ToolCallDelta[]
+  /** Null until the choice ends. */
   finishReason: string | null
 }
 
