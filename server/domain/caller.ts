@@ -9,7 +9,6 @@ export type ModelPrivacy = (typeof MODEL_PRIVACY_LEVELS)[number]
 export const ACCOUNT_TIERS = ['standard', 'partner', 'staff'] as const
 export type AccountTier = (typeof ACCOUNT_TIERS)[number]
 
-/** A request authenticated by an API key. */
 export interface KeyCaller {
   kind: 'key'
   accountId: string
@@ -17,13 +16,12 @@ export interface KeyCaller {
   keyType: ApiKeyType
   tier: AccountTier
   modelPrivacy: ModelPrivacy
-  /** Instant at which the key expires, for sockets that outlive one request. */
+  /** When the key expires, for sockets that outlive one request. */
   expiresAt: Date | null
-  /** Absent where the operator set no limits. */
+  /** Absent if the operator set no limits. */
   limitOverrides?: CallerLimitOverrides
 }
 
-/** A request signed by a wallet. */
 export interface WalletCaller {
   kind: 'wallet'
   accountId: string
@@ -31,20 +29,17 @@ export interface WalletCaller {
   tier: AccountTier
   modelPrivacy: 'ALL'
   walletChain: 'evm' | 'solana'
-  /** In its canonical form. */
   walletAddress: string
-  /** Absent where the operator set no limits. */
+  /** Absent if the operator set no limits. */
   limitOverrides?: CallerLimitOverrides
 }
 
-/** Whoever pays for a request. */
 export type Caller = KeyCaller | WalletCaller
 
-/** What one request carries through the domain: who asks, under which id, and until when. */
 export interface RequestContext {
   /** 32 hexadecimal characters; the same id is in `CF-RAY`, the logs, the ledger and the receipt. */
   requestId: string
   caller: Caller
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 }

@@ -4,11 +4,10 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
 const ENTRY_CHARACTERS_MAX = 64
-/** `[2001:db8::1]:443`, `[2001:db8::1]` or `192.0.2.1:443`, as some proxies write an address with its port. */
+/** `[2001:db8::1]:443`, `[2001:db8::1]` or `192.0.2.1:443`, the forms in which some proxies send an address. */
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d[\d.]*):\d{1,5})$/
 const MAPPED_BITS = 96
 
-/** The parts of a request that name addresses. */
 export interface AddressedRequest {
   socket: { remoteAddress?: string | undefined }
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -16,8 +15,8 @@ export interface AddressedRequest {
 
 /**
  * Determines the client address of a request for every limit, block and share. Without trusted proxies it is the peer's.
- * Behind them it is the right-most address of X-Forwarded-For that is not trusted: what stands to its left was written by
- * the client, and a peer that is not trusted may write anything, so both are ignored.
+ * Behind them it is the right-most untrusted address of X-Forwarded-For. Everything to its left was written by the
+ * client, and an untrusted peer can write anything, so both are ignored.
  */
 export class ClientAddresses {
   readonly #trusted: Range[]
@@ -27,7 +26,7 @@ export class ClientAddresses {
     this.#trusted = trustedProxies.map(parseRange)
   }
 
-  /** An IPv4 or IPv6 address in its canonical text; an IPv4-mapped IPv6 address is the IPv4 one. Empty if the peer is gone. */
+  /** The canonical IPv4 or IPv6 address; an IPv4-mapped IPv6 address becomes the IPv4 one. Empty if the peer is gone. */
   of({ socket, headers }: AddressedRequest): string {
     const peer = socket.remoteAddress ?? ''
     if (this.#trusted.length === 0) return unmapped(peer)
@@ -38,7 +37,7 @@ export class ClientAddresses {
     while (rest !== '' && this.#isTrustedAddress(client)) {
       const comma = rest.lastIndexOf(',')
       const next = parseEntry(rest.slice(comma + 1))
-      // Everything left of a malformed entry is as unreliable as the entry: the proxy that passed it on counts.
+      // A malformed entry and everything to its left is unreliable, so the last trusted proxy counts.
       if (next === undefined) break
       client = next
       rest = rest.slice(0, Math.max(0, comma))
@@ -46,7 +45,6 @@ export class ClientAddresses {
     return client.toString()
   }
 
-  /** True for the peer of a connection that carries the requests of many clients. */
   isTrustedProxy(peer: string): boolean {
     if (this.#trusted.length === 0) return false
     const address = parseAddress(peer)
@@ -58,7 +56,7 @@ export class ClientAddresses {
   }
 }
 
-/** The cheap form of `parseAddress(…).toString()` for what Node reports of a socket. */
+/** A cheap equivalent of `parseAddress(…).toString()` for addresses from Node sockets. */
 function unmapped(peer: string): string {
   return peer.startsWith('::ffff:') && peer.includes('.') ? peer.slice('::ffff:'.length) : peer
 }

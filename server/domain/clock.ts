@@ -1,8 +1,8 @@
-/** The only source of time. Tests inject a clock that they move by hand. */
+/** The only source of time. Tests inject a clock that they advance by hand. */
 export interface Clock {
   now(): Date
   nowMs(): number
-  /** Milliseconds since an instant of no meaning; never set, so it alone measures how much time has passed. */
+  /** Milliseconds since an arbitrary start. This clock is never adjusted, so only it measures elapsed time. */
   monotonicMs(): number
 }
 
@@ -15,18 +15,18 @@ export const systemClock: Clock = {
 export const DAY_MS = 86_400_000
 const SECOND_MS = 1_000
 
-/** The UTC calendar day of an instant, `YYYY-MM-DD`. */
+/** The UTC calendar day of a time, `YYYY-MM-DD`. */
 export const utcDay = rememberingLast(DAY_MS, (instant) => instant.toISOString().slice(0, 10))
 
 const utcSecond = rememberingLast(SECOND_MS, (instant) => instant.toISOString().slice(0, 20))
 
-/** An instant as ISO 8601 writes it, in UTC with milliseconds. */
+/** A time in ISO 8601 format, in UTC with milliseconds. */
 export function utcInstant(instant: Date): string {
   const second = utcSecond(instant)
   return `${second}${String(instant.getUTCMilliseconds()).padStart(3, '0')}Z`
 }
 
-/** Writing a date is slow, and instants of one request after another fall into the same day and second. */
+/** Formatting a date is slow, and consecutive requests share the same day and second. */
 function rememberingLast(spanMs: number, write: (instant: Date) => string): (instant: Date) => string {
   let lastSpan = Number.NaN
   let lastText = ''
@@ -39,17 +39,15 @@ function rememberingLast(spanMs: number, write: (instant: Date) => string): (ins
   }
 }
 
-/** The calendar day that lies `count` days after another one. */
 export function addDays(day: string, count: number): string {
   return utcDay(new Date(Date.parse(day) + count * DAY_MS))
 }
 
-/** Midnight UTC with which the day of `instant` began. */
 export function utcMidnight(instant: Date): Date {
   return new Date(Date.UTC(instant.getUTCFullYear(), instant.getUTCMonth(), instant.getUTCDate()))
 }
 
-/** Midnight UTC at which the day of `instant` ends. */
+/** Midnight UTC at the end of the day of `instant`. */
 export function nextUtcMidnight(instant: Date): Date {
   return new Date(utcMidnight(instant).getTime() + DAY_MS)
 }

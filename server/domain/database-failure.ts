@@ -6,9 +6,11 @@ const READ_ONLY_TRANSACTION = '25006'
 const DISK_FULL = '53100'
 const CHECK_VIOLATION = '23514'
 
-/** SQLSTATE codes after which a connection is of no more use: the server ends, or turns the session away. */
+/** SQLSTATE codes after which a connection is unusable: the server shuts down or rejects the session. */
 const LOST_SQLSTATES = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '53300', READ_ONLY_TRANSACTION])
-/** SQLSTATE codes after which the same call may be sent again: a lock cycle was broken, or the server lacks time or room. */
+/**
+ * SQLSTATE codes after which the same call may be retried: a deadlock was resolved, or the server lacks time or space.
+ */
 const TRANSIENT_SQLSTATES = new Set(['40001', '40P01', '53200', QUERY_CANCELED, DISK_FULL])
 const LOST_SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
 const LOST_MESSAGES =
@@ -19,7 +21,6 @@ export function isTransientDatabaseFailure(error: unknown): boolean {
   return isConnectionLost(error) || TRANSIENT_SQLSTATES.has(codeOf(error))
 }
 
-/** True where the connection must not be used again. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = codeOf(error)
@@ -31,12 +32,11 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** True where the server behind the connection became a standby. */
 export function isReadOnlySession(error: unknown): boolean {
   return codeOf(error) === READ_ONLY_TRANSACTION
 }
 
-/** True where a lock was not had within the time that the transaction was ready to wait. */
+/** True if a lock was not available within the transaction's lock timeout. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === LOCK_NOT_AVAILABLE
 }
@@ -46,12 +46,11 @@ export function isCheckViolation(error: unknown): boolean {
   return codeOf(error) === CHECK_VIOLATION
 }
 
-/** True where the database has no room left for what it is to store. */
 export function isDiskFull(error: unknown): boolean {
   return codeOf(error) === DISK_FULL
 }
 
-/** What a caller reads while the database is away or busy, wherever that showed; undefined for any other failure. */
+/** The error that callers get while the database is down or busy; undefined for any other failure. */
 export function toDatabaseUnavailable(error: unknown): DomainError | undefined {
   const message = unavailableMessage(error)
   return message === undefined

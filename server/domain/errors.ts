@@ -1,4 +1,7 @@
-/** Every way a request can fail, as one closed union; each front maps it exhaustively, so a new code does not compile until all three know it. */
+/**
+ * Every way a request can fail, as one closed union. Each API maps it exhaustively, so a new code does not compile until
+ * all three handle it.
+ */
 export const DOMAIN_ERROR_CODES = [
   'invalid_request',
   'invalid_json',
@@ -50,7 +53,7 @@ export const DOMAIN_ERROR_CODES = [
 
 export type DomainErrorCode = (typeof DOMAIN_ERROR_CODES)[number]
 
-/** The specification's validation tree: `_errors` at each level, one nested object per offending field. */
+/** Validation errors: `_errors` at each level, and one nested object per invalid field. */
 export interface ValidationTree {
   _errors: string[]
   [field: string]: ValidationTree | string[]
@@ -62,37 +65,37 @@ interface WindowFacts {
   resetAtMs: number
 }
 
-/** With the instant by the clock that `resetAtMs` belongs to. */
+/** Includes the time by the clock that `resetAtMs` belongs to. */
 interface TimedWindowFacts extends WindowFacts {
   nowMs: number
 }
 
-/** What a refusal by a rate window tells the caller: the numbers of the very window that refused. */
+/** Details of a rate-limit error: the state of the window that rejected. */
 export interface LimitFacts extends WindowFacts {
-  /** Sentence naming the cap, for the `customMessage` field. */
+  /** Sentence that names the limit, for the `customMessage` field. */
   rule: string
-  /** The windows that the headers name; from the reset of `requests` on the same request passes. */
+  /** The windows in the headers; after the reset of `requests` the same request passes. */
   windows?: { scope: 'user' | 'api_key' | 'global'; requests: TimedWindowFacts; tokens: TimedWindowFacts | null }
 }
 
 export interface DomainErrorOptions {
   details?: ValidationTree
-  /** OpenAI's `param`: the request field at fault. */
+  /** OpenAI's `param`: the invalid request field. */
   field?: string
-  /** Finer than `code`, where public clients know it so. */
+  /** A more specific code than `code`, if existing clients know one. */
   publicCode?: string
   retryAfterSeconds?: number
   limit?: LimitFacts
-  /** HTTP status that an upstream gave and that passes through (400, 404, 413, 422). */
+  /** Upstream HTTP status that passes through to the client (400, 404, 413, 422). */
   upstreamStatus?: number
-  /** Further facts for the error body; safe for callers. */
+  /** Additional details for the error body; safe to show to callers. */
   facts?: Record<string, string | number | boolean>
   cause?: unknown
 }
 
 /**
- * The only error that a caller may read. `message` is safe for callers: it names the field, the value, the limit and
- * the way out, and never holds SQL, hosts, stacks or secrets. Anything else that is thrown becomes `internal`.
+ * The only error that a caller may see. `message` is safe for callers: it names the field, the value, the limit and the
+ * remedy, and never contains SQL, hosts, stacks or secrets. Any other error becomes `internal`.
  */
 export class DomainError extends Error {
   override readonly name = 'DomainError'

@@ -1,12 +1,11 @@
-/** Sends one batch and answers one result per item, in order. */
 export type SendBatch<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
 
 export interface GroupCommitOptions<Item> {
-  /** Largest batch; bounds the time that one database call may take. */
+  /** Maximum batch size; limits the duration of one database call. */
   batchItemsMax: number
-  /** True for a failure that says nothing about the items, such as a lost connection; the batch is sent again. */
+  /** True for a failure unrelated to the items, such as a lost connection; the batch is then sent again. */
   isTransient: (error: unknown) => boolean
-  /** How often an item is sent again before it fails. */
+  /** Maximum number of times that an item is sent again before it fails. */
   retriesMax: (item: Item) => number
   wait: (milliseconds: number) => Promise<void>
 }
@@ -15,7 +14,6 @@ interface Waiting<Item, Result> {
   item: Item
   resolve: (result: Result) => void
   reject: (error: unknown) => void
-  /** How often it was sent in vain. */
   failures: number
 }
 
@@ -23,8 +21,9 @@ const RETRY_DELAY_MS = 50
 const RETRY_DELAY_MS_MAX = 1_000
 
 /**
- * Collects what arrives while the previous batch is in flight and sends it as one call: a lone item leaves at once,
- * a busy process shares one commit among hundreds. One batch is in flight at a time, so items keep their arrival order.
+ * Collects items that arrive while the previous batch is in flight, and sends them as one call: a single item is sent
+ * immediately, and a busy process shares one commit among hundreds. Only one batch is in flight at a time, so items keep
+ * their order of arrival.
  */
 export class GroupCommit<Item, Result> {
   readonly #send: SendBatch<Item, Result>
@@ -32,7 +31,7 @@ export class GroupCommit<Item, Result> {
   #waiting: Waiting<Item, Result>[] = []
   #scheduled = false
   #inFlight = false
-  /** Batches in a row that were lost; the wait before the next one grows with it. */
+  /** Number of consecutive lost batches, which increases the wait before the next one. */
   #lostInARow = 0
   #idle: (() => void)[] = []
 
@@ -48,7 +47,6 @@ export class GroupCommit<Item, Result> {
     })
   }
 
-  /** Resolves when nothing is waiting or in flight. */
   drained(): Promise<void> {
     if (!this.#inFlight && this.#waiting.length === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
@@ -57,7 +55,7 @@ export class GroupCommit<Item, Result> {
   #schedule(): void {
     if (this.#scheduled || this.#inFlight) return
     this.#scheduled = true
-    // After the poll phase: requests that were read in one turn of the event loop leave in one batch.
+    // Runs after the poll phase, so that requests read in one turn of the event loop share a batch.
     setImmediate(() => {
       this.#scheduled = false
       void this.#flush()
@@ -89,7 +87,7 @@ export class GroupCommit<Item, Result> {
     }
   }
 
-  /** Puts items back before all others, which leave with them; those that were sent often enough fail. */
+  /** Queues items again before all others, to be sent with them; items without retries left fail. */
   #queueAgain(batch: Waiting<Item, Result>[], error: unknown): void {
     const patient = batch.filter((waiting) => {
       if (waiting.failures++ < this.#options.retriesMax(waiting.item)) return true
@@ -99,7 +97,7 @@ export class GroupCommit<Item, Result> {
     this.#waiting.unshift(...patient)
   }
 
-  /** One item that the database refuses must not take its neighbours with it. */
+  /** Sends items one by one, so that one that the database rejects does not fail the others. */
   async #deliverEach(batch: Waiting<Item, Result>[], error: unknown): Promise<void> {
     if (batch.length > 1) for (const waiting of batch) await this.#deliver([waiting])
     else batch[0]?.reject(error)

@@ -18,7 +18,7 @@ const UUID_BYTES = 16
 export function createIdSource(clock: Clock): IdSource {
   let pool = randomBytes(POOL_BYTES)
   let used = 0
-  // One system call serves 256 ids; a draw per id would cost a system call on every request.
+  // One system call provides 256 ids; otherwise every request would need its own.
   const draw = (bytes: number): number => {
     if (used + bytes > POOL_BYTES) {
       pool = randomBytes(POOL_BYTES)
@@ -40,7 +40,7 @@ export function createIdSource(clock: Clock): IdSource {
     base62: (length) => {
       let text = ''
       while (text.length < length) {
-        // Bytes of 248 and above would favour the first letters of the alphabet.
+        // Bytes of 248 and above would make the first letters of the alphabet more likely.
         const at = draw(length)
         for (const byte of pool.subarray(at, at + length))
           if (byte < 248 && text.length < length) text += BASE62[byte % 62]
@@ -50,12 +50,12 @@ export function createIdSource(clock: Clock): IdSource {
   }
 }
 
-/** When a time-ordered id was made, in milliseconds; undefined for text that is no such id. */
+/** Creation time of a time-ordered id in milliseconds; undefined if the text is not such an id. */
 export function idTimeMs(hex: string): number | undefined {
   return /^[0-9a-f]{12}7[0-9a-f]{19}$/.test(hex) ? Number.parseInt(hex.slice(0, 12), 16) : undefined
 }
 
-/** The least id that can be made at that time. */
+/** The lowest id that can be created at that time. */
 export function minUuidAt(timeMs: number): string {
   return timeMs.toString(16).padStart(12, '0').padEnd(32, '0')
 }

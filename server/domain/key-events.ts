@@ -2,7 +2,7 @@ import type { PubSub } from './pub-sub.ts'
 
 const KINDS = ['key-revoked', 'key-changed', 'account-changed'] as const
 
-/** `id` is the key's, or for `account-changed` the account's, whose tier all its keys share. */
+/** `id` is the key's, or for `account-changed` the account's, which affects all its keys. */
 export interface KeyEvent {
   kind: (typeof KINDS)[number]
   id: string
@@ -11,8 +11,8 @@ export interface KeyEvent {
 type Listener = (event: KeyEvent) => void
 
 /**
- * Tells every process that a key or its account changed, on one channel per kind. This process hears of it before
- * `announce` returns, the others when the message arrives; whoever misses one relies on the age limit of its cache.
+ * Announces key and account changes to every process, on one channel per kind. This process is notified before `announce`
+ * returns, the others when the message arrives; a process that misses one relies on the age limit of its cache.
  */
 export class KeyEvents {
   readonly #pubSub: PubSub
@@ -29,7 +29,7 @@ export class KeyEvents {
     )
   }
 
-  /** Listeners hear an event at least once; an own event may come back from the other processes' channel. */
+  /** Listeners get an event at least once; a process may receive its own event back from the shared channel. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -40,7 +40,7 @@ export class KeyEvents {
     this.#pubSub.publish(event.kind, event.id)
   }
 
-  /** Delivers in this process what it found out by itself; the others find it out as well. */
+  /** Delivers locally an event that this process detected itself; the other processes detect it as well. */
   repeat(event: KeyEvent): void {
     this.#deliver(event)
   }

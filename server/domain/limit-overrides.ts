@@ -8,7 +8,7 @@ const Amount = z.int().min(1).max(LIMIT_MAX).exactOptional()
 const RequestLimits = z.strictObject({ requestsPerMinute: Amount }).exactOptional()
 const TextLimits = z.strictObject({ requestsPerMinute: Amount, tokensPerMinute: Amount }).exactOptional()
 
-/** Numbers of the table of limits that an operator set for one account or one API key; what is absent is not set. */
+/** Limits that an operator set for one account or API key; absent ones are not set. */
 export const LimitOverrides = z.strictObject({
   text: z.strictObject({ XS: TextLimits, S: TextLimits, M: TextLimits, L: TextLimits }).exactOptional(),
   image: RequestLimits,
@@ -20,13 +20,12 @@ export const LimitOverrides = z.strictObject({
 })
 export type LimitOverrides = z.output<typeof LimitOverrides>
 
-/** What an operator set for a caller: on the account it stands in place of the tier's numbers, on the key beside them. */
+/** The overrides for a caller: the account's override the tier's limits, the key's apply in addition. */
 export interface CallerLimitOverrides {
   account: LimitOverrides | null
   key: LimitOverrides | null
 }
 
-/** The limits of a tier with an account's own numbers in their place. */
 export function withOverrides(limits: TierLimits, overrides: LimitOverrides): TierLimits {
   const { text, image, audio, embedding, videoQueue, videoRetrieve, rpc } = limits
   return {

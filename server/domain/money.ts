@@ -1,6 +1,6 @@
 /**
- * Money is an integer number of nano-USD (1e-9) as bigint everywhere inside. Prices per million tokens are pico-USD
- * (1e-12), exact; one rounding, half up, turns a request's exact price into nano-USD. 1 DIEM equals 1 USD a day and
+ * Internally, money is always an integer number of nano-USD (1e-9) as bigint. Prices per million tokens are exact in
+ * pico-USD (1e-12); a request's exact price is rounded only once, half up, to nano-USD. 1 DIEM equals 1 USD a day and
  * uses the same unit; 1 RPC credit is 625 nano-USD; 1 base unit of USDC is 1,000.
  */
 export type Currency = 'usd' | 'diem'
@@ -10,7 +10,10 @@ const PICO_USD_PER_NANO_USD = 1_000n
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 
-/** Exact nano-USD of a decimal string or of a number's shortest decimal form; undefined when it has more than 9 decimals or is no decimal. */
+/**
+ * Exact nano-USD of a decimal string or of a number's shortest decimal form; undefined if it is not a decimal or has more
+ * than 9 decimals.
+ */
 export function parseUsd(value: string | number): bigint | undefined {
   return parseDecimal(value, 9)
 }
@@ -39,12 +42,12 @@ export function formatUsdFixed(amountNanoUsd: bigint, decimals: number): string 
   return amountNanoUsd < 0n && rounded !== 0n ? `-${text}` : text
 }
 
-/** JSON number for wire fields that the specification types as numbers; exact below 9,007,199 USD. */
+/** JSON number for wire fields; exact below 9,007,199 USD. */
 export function toUsdNumber(amountNanoUsd: bigint): number {
   return Number(amountNanoUsd) / 1e9
 }
 
-/** Half up: the one rounding of a request. */
+/** Rounds half up: the only rounding of a request. */
 export function roundPicoToNano(amountPicoUsd: bigint): bigint {
   return (amountPicoUsd + PICO_USD_PER_NANO_USD / 2n) / PICO_USD_PER_NANO_USD
 }
@@ -58,7 +61,7 @@ function parseDecimal(value: string | number, decimals: number): bigint | undefi
   return sign === '-' ? -magnitude : magnitude
 }
 
-/** `1e-7` prints in exponent form; money needs plain digits. */
+/** Numbers such as `1e-7` print in exponent form, but money needs plain digits. */
 function plainDecimal(value: number): string {
   const text = String(value)
   if (!text.includes('e')) return text

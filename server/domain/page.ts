@@ -5,7 +5,7 @@ import { invalidField } from './validation/parse-input.ts'
 export const PAGE_SIZE_MAX = 100
 export const PAGE_SIZE_DEFAULT = 20
 
-/** What a caller asks of a list: at most `first` items behind the item that the cursor `after` names. */
+/** Requests at most `first` items after the item of the cursor `after`. */
 export const PageRequest = z.strictObject({
   first: z.int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT),
   after: z.string().min(1).max(512).nullish(),
@@ -14,41 +14,41 @@ export type PageRequest = z.output<typeof PageRequest>
 
 export interface Page<Item> {
   items: Item[]
-  /** One opaque cursor per item, in the same order: `after` with it continues behind that item. */
+  /** One opaque cursor per item, in the same order; pass one as `after` to continue after its item. */
   cursors: string[]
   /** The last item's cursor, or null on an empty page. */
   endCursor: string | null
   hasNextPage: boolean
 }
 
-/** The list that a cursor belongs to; a cursor of another list or account is refused. */
+/** The list that a cursor belongs to; a cursor of another list or account is rejected. */
 export interface CursorScope {
   /** Stable name of the list, for example `api_keys`. */
   list: string
   accountId: string
-  /** What the front calls the cursor. */
+  /** Name of the cursor field in the calling API. */
   field?: string
 }
 
 /**
- * Values of sort keys as cursors have them. Cursors are not signed, so a caller can make one up: only what every database
- * can compare with is let through.
+ * Forms of sort keys in cursors. Cursors are not signed and can be forged, so only values that every database can compare
+ * are accepted.
  */
 export const CursorNumber = z.string().regex(/^\d{1,18}$/)
 export const CursorDay = z.iso.date().refine(hasDatabaseYear)
 export const CursorInstant = z.iso.datetime().refine(hasDatabaseYear)
 
-/** Of an ISO 8601 text; there is no year zero. */
+/** Checks the year of an ISO 8601 text: databases have no year zero. */
 function hasDatabaseYear(text: string): boolean {
   return text >= '0001'
 }
 
-/** The sort key of one item: what the query compares to continue behind it. */
+/** The sort key of one item, from which the query continues. */
 export type CursorKey = readonly string[]
 
 /**
- * The page of `rows`, which the query read with `limit first + 1`: the surplus row only proves that there is a next page.
- * `keyOf` gives the values of the list's sort columns, the unique one last.
+ * Builds the page of `rows`, which the query read with `limit first + 1`: the extra row only shows that there is a next
+ * page. `keyOf` returns the values of the list's sort columns, the unique one last.
  */
 export function toPage<Item>(
   rows: readonly Item[],
@@ -66,8 +66,8 @@ export function encodeCursor(scope: CursorScope, key: CursorKey): string {
 }
 
 /**
- * The sort key in a cursor, read by `schema` (a tuple of strings or of values coerced from them).
- * Fails with `invalid_request` when the cursor is malformed or of another list or account.
+ * Decodes the sort key of a cursor with `schema` (a tuple of strings or of values coerced from them). Fails with
+ * `invalid_request` if the cursor is malformed or belongs to another list or account.
  */
 export function decodeCursor<Schema extends z.ZodType>(
   scope: CursorScope,
@@ -92,7 +92,7 @@ function parseParts(cursor: string): unknown[] | undefined {
   }
 }
 
-/** Short, because a cursor needs to be recognised and not to be kept secret: every query filters by account anyway. */
+/** Short, because it only detects mistakes and protects no secret: every query filters by account anyway. */
 function fingerprint({ list, accountId }: CursorScope): string {
   return createHash('sha256').update(`${list}\0${accountId}`).digest('base64url').slice(0, 8)
 }

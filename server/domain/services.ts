@@ -46,17 +46,17 @@ export interface ServiceIdentity {
   serviceName: string
   /** Origin under which clients reach the service. */
   publicUrl: string
-  /** Page that tells callers how to call; null: there is none. */
+  /** Documentation page for callers; null if there is none. */
   docsUrl: string | null
-  /** Origins of browser pages elsewhere that may call; `*` is all. */
+  /** Browser origins that may call the API; `*` allows all. */
   allowedOrigins: readonly string[]
   /** Revision, `<YYYYMMDD>.<HHMMSS>`. */
   version: string
-  /** Errors in OpenAI's form for every caller, not only for those who ask by header. */
+  /** Uses OpenAI's error form for every caller, not only for those that request it by header. */
   openAiErrors: boolean
 }
 
-/** What a front may call, by area. The composition root builds it; every front reaches the same instances. */
+/** The services that an API may call, by area. The composition root builds them; every API uses the same instances. */
 export interface Services {
   identity: ServiceIdentity
   clientAddresses: ClientAddresses
@@ -65,7 +65,6 @@ export interface Services {
   bodies: BodyReader
   log: Log
   accounts: AccountService
-  /** Who calls, by which key. */
   access: { auth: AuthService; apiKeys: ApiKeyService; credentialWatch: CredentialWatch }
   limits: {
     abuseGuard: AbuseGuard
@@ -96,7 +95,6 @@ export interface Services {
   }
   payments: {
     payments: PaymentService
-    /** What wallets are offered to pay. */
     options: PaymentOptions
     operations: PaymentOperations
   }

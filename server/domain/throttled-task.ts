@@ -1,13 +1,13 @@
 export interface ThrottledTaskOptions {
-  /** From the begin of one run to the begin of the next, at least. */
+  /** Minimum time between the starts of two runs. */
   intervalMs: number
-  /** How long work that failed waits beyond that before it is tried again. Default: not at all. */
+  /** Additional wait before failed work is retried. Default: none. */
   retryMs?: number
 }
 
 /**
- * Work that is asked for often and done seldom: at once after a rest, so that one change is told without delay, and once
- * an interval however often it is asked for meanwhile. It never runs twice at a time.
+ * Work that is requested often but runs rarely: immediately after a pause, so that a single change is not delayed, and
+ * once per interval however often it is requested. Runs never overlap.
  */
 export class ThrottledTask {
   readonly #work: () => Promise<boolean> | boolean
@@ -17,7 +17,7 @@ export class ThrottledTask {
   #stopped = false
   #timer: NodeJS.Timeout | undefined
 
-  /** `work` answers false when it failed and is to be done again. */
+  /** `work` returns false if it failed and must run again. */
   constructor(work: () => Promise<boolean> | boolean, options: ThrottledTaskOptions) {
     this.#work = work
     this.#options = options
@@ -27,7 +27,7 @@ export class ThrottledTask {
     this.#requested = true
     if (this.#busy || this.#stopped) return
     this.#busy = true
-    // After this turn of the event loop: what is asked for together is done together.
+    // Runs after this turn of the event loop, so that simultaneous requests share a run.
     setImmediate(() => void this.#run())
   }
 

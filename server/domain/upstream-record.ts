@@ -1,20 +1,20 @@
 const RECENT_CALLS = 100
 
-/** How an upstream has done of late, as this process saw it. */
+/** Recent statistics of an upstream, as this process observed it. */
 export interface UpstreamSummary {
-  /** Calls that the figures below are about: the last ones, at most 100. */
+  /** Number of calls in the statistics: the last ones, at most 100. */
   recentCalls: number
   recentFailures: number
-  /** From the call to the response head, over the calls that succeeded; null when none did. */
+  /** Time until the response headers, over successful calls; null if there are none. */
   latencyMsP50: number | null
   latencyMsP95: number | null
   lastSuccessAt: Date | null
   lastFailureAt: Date | null
-  /** In a few words; never what the upstream said. */
+  /** A short description; never the upstream's own text. */
   lastFailure: string | null
 }
 
-/** Keeps the last calls to one upstream in a ring: a call costs a few stores into memory, which requests can bear. */
+/** Keeps the last calls to one upstream in a ring buffer, which costs only a few memory writes per call. */
 export class UpstreamRecord {
   readonly #latenciesMs = new Float64Array(RECENT_CALLS)
   #calls = 0
@@ -29,7 +29,7 @@ export class UpstreamRecord {
   }
 
   failed(endedMs: number, failure: string): void {
-    // No latency is negative, so this marks a failure.
+    // Marks a failure, because no latency is negative.
     this.#latenciesMs[this.#calls % RECENT_CALLS] = -1
     this.#calls += 1
     this.#lastFailureMs = endedMs

@@ -1,6 +1,6 @@
 import { DomainError } from './errors.ts'
 
-/** Fails with `unavailable` when the database takes longer; the work itself goes on, and its end is ignored. */
+/** Fails with `unavailable` if the database takes longer; the work itself continues, and its result is ignored. */
 export function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

@@ -6,10 +6,8 @@ import { insertApiKey } from '../api-keys/api-key-repository.ts'
 import type { Account } from './account.ts'
 import type { AccountFilter } from './inputs.ts'
 
-/** What changes; an absent field stays as it is. */
 export type AccountUpdate = Partial<Pick<Account, 'name' | 'tier' | 'suspension'>>
 
-/** Where a list goes on. */
 export interface AccountPosition {
   createdAt: Date
   accountId: string
@@ -24,7 +22,7 @@ export class AccountRepository {
     this.#reports = reports
   }
 
-  /** Stores an account, its empty USD balance and its first key, all or nothing. */
+  /** Stores an account, its empty USD balance and its first key in one transaction. */
   async insert(account: Account, firstKey: ApiKeyDraft): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       await trx
@@ -60,7 +58,7 @@ export class AccountRepository {
     return row === undefined ? undefined : toAccount(row)
   }
 
-  /** Newest first; the ids of wallets' accounts are not time-ordered. */
+  /** Newest first; ids cannot be used for the order, because those of wallets' accounts are not time-ordered. */
   async list(filter: AccountFilter, page: { limit: number; before: AccountPosition | undefined }): Promise<Account[]> {
     let query = this.#reports
       .selectFrom('accounts')
@@ -96,7 +94,7 @@ export class AccountRepository {
     return (await query.execute()).map(toAccount)
   }
 
-  /** Undefined when there is no such account. */
+  /** Undefined if the account does not exist. */
   async update(accountId: string, { name, tier, suspension }: AccountUpdate): Promise<Account | undefined> {
     const row = await this.#db
       .updateTable('accounts')
@@ -113,7 +111,7 @@ export class AccountRepository {
     return row === undefined ? undefined : toAccount(row)
   }
 
-  /** False when there is no such account. */
+  /** False if the account does not exist. */
   async setStake(accountId: string, stakeDiemNano: bigint): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('accounts')

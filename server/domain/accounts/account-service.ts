@@ -28,7 +28,7 @@ export interface AccountServiceDeps {
   ids: IdSource
 }
 
-/** Accounts as the operator sees them. Amounts are nano-USD; an unknown account fails with `not_found`. */
+/** Account management for the operator. Amounts are nano-USD; an unknown account fails with `not_found`. */
 export class AccountService {
   readonly #deps: AccountServiceDeps
 
@@ -36,7 +36,7 @@ export class AccountService {
     this.#deps = deps
   }
 
-  /** Makes an account with an ADMIN key, whose secret is in this answer only, and grants it `grantNanoUsd`. */
+  /** Creates an account with an ADMIN key, whose secret is only in this response, and grants it `grantNanoUsd`. */
   async create(input: CreateAccountInput): Promise<{ account: AccountWithBalances; adminKey: string }> {
     const account: Account = {
       id: this.#deps.ids.uuid(),
@@ -64,7 +64,7 @@ export class AccountService {
     return { account: await this.#withBalances(account), adminKey: key.secret }
   }
 
-  /** One page of the accounts that match, newest first. Fails with `invalid_request` on a cursor of another list. */
+  /** One page of matching accounts, newest first. Fails with `invalid_request` on a cursor of another list. */
   async list({ first, after, ...filter }: ListAccountsInput): Promise<Page<AccountWithBalances>> {
     const before = after == null ? undefined : positionOf(decodeCursor(CURSOR_SCOPE, AccountCursor, after))
     const accounts = await this.#deps.accounts.list(filter, { limit: first + 1, before })
@@ -74,7 +74,7 @@ export class AccountService {
     return toPage(rows, first, { scope: CURSOR_SCOPE, keyOf: ({ createdAt, id }) => [createdAt.toISOString(), id] })
   }
 
-  /** Without its balances, in one read. Fails with `not_found`. */
+  /** The account without its balances, in one read. Fails with `not_found`. */
   describe(accountId: string): Promise<Account> {
     return this.#require(accountId)
   }
@@ -83,14 +83,14 @@ export class AccountService {
     return this.#withBalances(await this.#require(accountId))
   }
 
-  /** What the account has, and what its next request is paid in (public API, `GET /billing/balance`). */
+  /** The account's balances, and the currency of its next request (`GET /billing/balance`). */
   async billingBalance(accountId: string): Promise<BillingBalance> {
     const { ledger } = this.#deps
     const balances = await ledger.balances(accountId)
     return toBillingBalance(balances, (await ledger.diemEpoch(accountId)).allocationNano)
   }
 
-  /** Adds USD by the operator's word, or takes back when negative; a repeat with the same reference changes nothing. */
+  /** Credits USD, or debits it if negative; a repeat with the same reference changes nothing. */
   async grant({ reference, ...grant }: GrantAccountInput): Promise<LedgerTransfer> {
     await this.#require(grant.accountId)
     return this.#deps.ledger.grant(reference === undefined ? grant : { ...grant, reference })
@@ -100,7 +100,7 @@ export class AccountService {
     return this.#withBalances(await this.#update(accountId, { name }))
   }
 
-  /** Requests of the account are limited by the new tier within a second, in every process. */
+  /** Changes the account's tier, whose limits apply within a second in every process. */
   async setTier(accountId: string, tier: AccountTier): Promise<AccountWithBalances> {
     const account = await this.#update(accountId, { tier })
     this.#deps.events.announce({ kind: 'account-changed', id: account.id })
@@ -108,19 +108,19 @@ export class AccountService {
   }
 
   /**
-   * Within a second the account's keys open nothing any more, in any process; its streams and live connections end within
-   * 5 seconds. Other requests that run already are finished and charged. The balance stays. Repeated, it renews the reason.
+   * Suspends an account. Within a second its keys are rejected in every process; its streams and live connections end
+   * within 5 seconds. Other running requests finish and are charged. The balance stays. A repeat updates the reason.
    */
   async suspend(accountId: string, reason: string): Promise<AccountWithBalances> {
     return this.#setSuspension(accountId, { since: this.#deps.clock.now(), reason })
   }
 
-  /** Undoes `suspend`; of an account that is not suspended it changes nothing. */
+  /** Undoes `suspend`; no effect on an account that is not suspended. */
   async resume(accountId: string): Promise<AccountWithBalances> {
     return this.#setSuspension(accountId, null)
   }
 
-  /** Sets the daily DIEM allowance: more counts today already, less from the next UTC day on. */
+  /** Sets the daily DIEM allowance: an increase applies today, a decrease from the next UTC day. */
   async setStake(accountId: string, stakeDiemNano: bigint): Promise<AccountWithBalances> {
     const known = isUuid(accountId) && (await this.#deps.accounts.setStake(accountId, stakeDiemNano))
     if (!known) throw accountMissing(accountId)

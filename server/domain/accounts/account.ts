@@ -1,7 +1,7 @@
 import type { AccountTier } from '../caller.ts'
 import type { Balance } from '../ledger/ledger.ts'
 
-/** Whoever pays: an account that the operator made (`user`) or one that a wallet made by paying (`wallet`). */
+/** A paying account: created by the operator (`user`), or by a wallet's payment (`wallet`). */
 export interface Account {
   id: string
   name: string
@@ -11,7 +11,6 @@ export interface Account {
   stakeDiemNano: bigint
   wallet: { chain: 'evm' | 'solana'; address: string } | null
   createdAt: Date
-  /** Set while the account may do nothing. */
   suspension: { since: Date; reason: string } | null
 }
 

@@ -1,19 +1,18 @@
 import type { Balance } from '../ledger/ledger.ts'
 import type { Currency } from '../money.ts'
 
-/** Below this a request may be refused, so small a rest is of no use. */
+/** A smaller balance is not useful, because requests may be rejected. */
 const CONSUMABLE_NANO_USD_MIN = 100_000_000n
 
-/** What an account has, in nano-USD. */
 export interface BillingBalance {
-  /** Whether both currencies together leave at least 0.10 USD that no open request holds. */
+  /** Whether both currencies together have at least 0.10 USD that is not reserved by holds. */
   canConsume: boolean
-  /** What the next request is paid in: DIEM before USD; null when there is neither. */
+  /** Currency of the next request: DIEM before USD; null if neither is left. */
   consumptionCurrency: Currency | null
   usdNano: bigint
-  /** Null for an account that never had an allowance. */
+  /** Null if the account never had an allowance. */
   diemNano: bigint | null
-  /** What the account was granted for the current UTC day, by the operator and by stake on Base. */
+  /** DIEM granted for the current UTC day, by the operator and for stake on Base. */
   diemAllocationNano: bigint
 }
 

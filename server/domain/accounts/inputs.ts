@@ -8,7 +8,7 @@ import { parseWalletAddress } from '../wallets/wallet-address.ts'
 
 const NAME_CHARACTERS_MAX = 100
 const REFERENCE_CHARACTERS_MAX = 200
-/** Far above any real amount, and far below what a balance can hold. */
+/** Far above any real amount, and far below the maximum of a balance. */
 const AMOUNT_USD_MAX = 1_000_000_000
 const AMOUNT_NANO_MAX = BigInt(AMOUNT_USD_MAX) * NANO_USD_PER_USD
 
@@ -37,7 +37,7 @@ const Wallet = z.string().transform((text, context) => {
 
 const KEY_ENDING = /^[0-9A-Za-z]{6}$/
 
-/** A page of accounts, newest first; every filter that is given must hold. */
+/** A page of accounts, newest first; an account must match all filters. */
 export const ListAccountsInput = PageRequest.extend({
   search: trimmedText(NAME_CHARACTERS_MAX).optional(),
   kind: z.enum(['user', 'wallet']).optional(),
@@ -51,7 +51,7 @@ export type AccountFilter = Omit<ListAccountsInput, 'first' | 'after'>
 
 export const AccountIdInput = z.strictObject({ accountId: z.string() })
 
-/** A negative amount takes back. */
+/** A negative amount is a debit. */
 export const GrantAccountInput = z
   .strictObject({
     accountId: z.string(),

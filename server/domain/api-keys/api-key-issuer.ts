@@ -5,19 +5,17 @@ import { createApiKeySecret, hashApiKeySecret } from './api-key-secret.ts'
 
 const SHOWN_CHARACTERS = 6
 
-/** What the maker of a key decides about it. */
 export type ApiKeySettings = Pick<
   ApiKey,
   'type' | 'description' | 'limits' | 'limitPeriod' | 'modelPrivacy' | 'expiresAt'
 >
 
-/** A key and its secret, which exists only here and in the answer that shows it once. */
+/** A key and its secret, which exists only here and in the one response that shows it. */
 export interface IssuedApiKey {
   key: ApiKey
   secret: string
 }
 
-/** An issued key with the hash that its row stores. */
 export interface ApiKeyDraft extends IssuedApiKey {
   secretHash: string
 }
@@ -28,7 +26,9 @@ export class ApiKeyIssuer {
   readonly #prefix: string
   readonly #pepper: string
 
-  /** `prefix` as `toKeyPrefix` gives it; `pepper` keys the hash, so a stolen table cannot be searched for known secrets. */
+  /**
+   * `prefix` comes from `toKeyPrefix`; `pepper` keys the hash, so a stolen table cannot be searched for known secrets.
+   */
   constructor(deps: { ids: IdSource; clock: Clock; prefix: string; pepper: string }) {
     this.#ids = deps.ids
     this.#clock = deps.clock
@@ -36,7 +36,7 @@ export class ApiKeyIssuer {
     this.#pepper = deps.pepper
   }
 
-  /** Makes a key that is valid once its draft is stored. */
+  /** Creates a key, which is valid once its draft is stored. */
   issue(accountId: string, settings: ApiKeySettings): ApiKeyDraft {
     const secret = createApiKeySecret(settings.type, { prefix: this.#prefix, ids: this.#ids })
     const key: ApiKey = {

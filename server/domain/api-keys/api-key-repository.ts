@@ -14,29 +14,26 @@ import type { KeySpend } from './key-spend.ts'
 
 export type InsertOutcome = 'inserted' | 'limit_reached' | 'account_missing' | TooManyCreations
 
-/** The account has created as many keys within a minute as it may. */
+/** The account has reached its limit of key creations per minute. */
 export interface TooManyCreations {
-  /** Until the next creation passes. */
+  /** Seconds until another creation is allowed. */
   waitSeconds: number
 }
 
 export interface InsertBounds {
-  /** Most active keys of the account. */
   activeMax: number
-  /** Most keys that the account creates in any minute; null for an operator. */
+  /** Maximum number of creations per rolling minute; null for an operator. */
   creationsPerMinute: number | null
 }
 
-/** What an update sets; absent fields keep their value. */
+/** The updated fields; absent fields keep their value. */
 export type ApiKeyChanges = Omit<UpdateApiKeyInput, 'id'>
 
-/** A key, and what of its account every request needs. */
 export interface KeyOfAccount {
   key: ApiKey
   tier: AccountTier
-  /** Whether the account is suspended. */
   suspended: boolean
-  /** Null where the operator set no limits, neither on the account nor on the key. */
+  /** Null if the operator set no limits on the account or the key. */
   limitOverrides: CallerLimitOverrides | null
 }
 
@@ -71,7 +68,7 @@ export class ApiKeyRepository {
     return { key: toApiKey(row), tier: row.tier, suspended: row.suspended_at !== null, limitOverrides }
   }
 
-  /** The key unless it is revoked or expired at `at`. */
+  /** Returns the key unless it is revoked or expired at `at`. */
   async findActive(accountId: string, keyId: string, at: Date): Promise<ApiKey | undefined> {
     const row = await active(this.#db, accountId, at).selectAll().where('key_id', '=', keyId).executeTakeFirst()
     return row === undefined ? undefined : toApiKey(row)
@@ -89,7 +86,7 @@ export class ApiKeyRepository {
     return (await query.execute()).map(toApiKey)
   }
 
-  /** Stores a key unless the account is at its bounds; the locked account row decides parallel attempts one by one. */
+  /** Stores a key unless the account is at its limits; locking the account row serializes parallel attempts. */
   async insertWithin(draft: ApiKeyDraft, bounds: InsertBounds): Promise<InsertOutcome> {
     return this.#db.transaction().execute(async (trx) => {
       if (!(await lockAccount(trx, draft.key.accountId))) return 'account_missing'
@@ -98,8 +95,8 @@ export class ApiKeyRepository {
   }
 
   /**
-   * Replaces a key: ends the old one at `oldEndsAt` (revokes it when that is null) and stores the draft that `successor`
-   * makes of it, in one transaction. Undefined when the old key is not active.
+   * Replaces a key in one transaction: ends the old one at `oldEndsAt` (revokes it if null) and stores the draft that
+   * `successor` creates from it. Undefined if the old key is not active.
    */
   async replace(
     target: { accountId: string; keyId: string; at: Date },
@@ -128,7 +125,7 @@ export class ApiKeyRepository {
     })
   }
 
-  /** The changed key, or undefined when it is not active at `at`. */
+  /** Returns the changed key; undefined if it is not active at `at`. */
   async update(
     target: { accountId: string; keyId: string; at: Date },
     changes: ApiKeyChanges,
@@ -146,7 +143,7 @@ export class ApiKeyRepository {
     return row === undefined ? undefined : toApiKey(row)
   }
 
-  /** False when the key is not active at `at`. */
+  /** False if the key is not active at `at`. */
   async revoke({ accountId, keyId, at }: { accountId: string; keyId: string; at: Date }): Promise<boolean> {
     const row = await this.#db
       .updateTable('api_keys')
@@ -160,8 +157,8 @@ export class ApiKeyRepository {
   }
 
   /**
-   * Which of these keys, and of these wallets' accounts, are revoked, expired or suspended, as the events that would say
-   * so. The database's clock decides; `at`, the process's own time, is what only test databases trust.
+   * Lists which of these keys and wallets' accounts are revoked, expired or suspended, in the form of the corresponding
+   * events. The database's clock decides; `at`, the process's own time, is used only by test databases.
    */
   async listEnded(watched: readonly { accountId: string; keyId: string | null }[], at: Date): Promise<KeyEvent[]> {
     const items = JSON.stringify(watched.map(({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId })))
@@ -186,7 +183,7 @@ export class ApiKeyRepository {
       where k.account_id = u.account_id and k.key_id = u.key_id`.execute(this.#db)
   }
 
-  /** What each key spent and holds, and what it was charged on the days of `recent`, from the daily roll-ups. */
+  /** Each key's spending and holds, and its charges on the days of `recent`, from the daily roll-ups. */
   async listSpend(accountId: string, keyIds: readonly string[], recent: UsageRange): Promise<KeySpend[]> {
     const { rows } = await this.#closedDays.read(accountId, async (account) => {
       const found = await sql<KeySpend & { closedUntil: string }>`
@@ -196,14 +193,14 @@ export class ApiKeyRepository {
           from (${allDays(account, 'key', [recent.from, addDays(recent.to, 1)])}) d where key_id in (${sql.join(keyIds)}) group by 1, 2
         ) recent using (key_id, currency)
         where s.account_id = ${accountId} and s.key_id in (${sql.join(keyIds)})`.execute(this.#reports)
-      // Keys that never spent have no sums that could be old.
+      // Keys without spending have no totals that could be stale.
       return { rows: found.rows, closedUntil: found.rows[0]?.closedUntil ?? account.closedUntil }
     })
     return rows
   }
 }
 
-/** Stores a key inside another's transaction; one that is counted uses up the account's creations of the minute. */
+/** Stores a key within the caller's transaction; a counted creation uses up the account's limit per minute. */
 export async function insertApiKey(
   trx: Transaction<Database>,
   { key, secretHash }: ApiKeyDraft,
@@ -232,7 +229,7 @@ export async function insertApiKey(
 }
 
 async function lockAccount(trx: Transaction<Database>, accountId: string): Promise<boolean> {
-  // The weaker lock lets rows that refer to the account be written meanwhile.
+  // This weaker lock allows concurrent writes of rows that reference the account.
   const row = await trx
     .selectFrom('accounts')
     .select('account_id')
@@ -258,7 +255,9 @@ async function insertUnlessFull(
   return 'inserted'
 }
 
-/** Undefined while the account may create a further key. No process counts alone, so the number holds over all of them. */
+/**
+ * Undefined while the account may create another key. Counts in the database, so the limit holds across all processes.
+ */
 async function findCreationWait(
   trx: Transaction<Database>,
   { key }: ApiKeyDraft,

@@ -10,21 +10,21 @@ const PREFIX_CHARACTERS_MAX = 32
 const SECRET_FORM = /^[a-z0-9]{1,32}_(inf|adm)_[0-9A-Za-z]{38}$/
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** What keys of this service begin with: the wire name's letters and digits. */
+/** The prefix of this service's keys: the letters and digits of the wire name. */
 export function toKeyPrefix(serviceName: string): string {
   const letters = serviceName.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   return letters.slice(0, PREFIX_CHARACTERS_MAX) || 'service'
 }
 
-/** A new secret: `<prefix>_inf_` or `<prefix>_adm_`, 32 random base62 characters (190 bits), 6 of their CRC32. */
+/** Creates a secret: `<prefix>_inf_` or `<prefix>_adm_`, 32 random base62 characters (190 bits), 6 of their CRC32. */
 export function createApiKeySecret(type: ApiKeyType, { prefix, ids }: { prefix: string; ids: IdSource }): string {
   const body = `${prefix}_${MARKS[type]}_${ids.base62(RANDOM_CHARACTERS)}`
   return body + checksum(body)
 }
 
 /**
- * The type that a well-formed secret claims, or undefined when its form or checksum is wrong: such a text was never issued
- * and needs no lookup. Any prefix passes, so that keys outlive a change of the service's name.
+ * The type of a well-formed secret; undefined if its form or checksum is wrong, so that it needs no database query. Any
+ * prefix is accepted, so that keys survive a change of the service's name.
  */
 export function parseApiKeySecret(text: string): ApiKeyType | undefined {
   const mark = SECRET_FORM.exec(text)?.[1]
@@ -34,7 +34,7 @@ export function parseApiKeySecret(text: string): ApiKeyType | undefined {
   return mark === MARKS.ADMIN ? 'ADMIN' : 'INFERENCE'
 }
 
-/** What the database keeps of a secret. A slow hash is for passwords; 190 random bits need none. */
+/** The stored hash of a secret. A slow password hash is unnecessary for 190 random bits. */
 export function hashApiKeySecret(secret: string, pepper: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex')
 }

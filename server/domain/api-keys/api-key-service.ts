@@ -29,13 +29,13 @@ export interface ApiKeyServiceDeps {
   ratePlans: Pick<RatePlans, 'planForKeyCreation'>
   rateLimits: Pick<RateLimitService, 'admit' | 'refund' | 'refuse'>
   clock: Clock
-  /** Most keys of an account that are neither revoked nor expired. */
+  /** Maximum number of keys per account that are neither revoked nor expired. */
   activeKeysMax: number
 }
 
 /**
- * API keys of accounts. Every method takes the account, and a key of another account is
- * refused exactly as one that does not exist: `invalid_request`. Limits are nano-USD per limit period.
+ * API keys of accounts. Every method takes the account, and rejects a key of another account exactly like one that does
+ * not exist: `invalid_request`. Limits are nano-USD per limit period.
  */
 export class ApiKeyService {
   readonly #deps: ApiKeyServiceDeps
@@ -45,15 +45,15 @@ export class ApiKeyService {
   }
 
   /**
-   * Makes a key for the caller's account and shows its secret, once. Fails with `rate_limited` after 20 creations in a
-   * minute and `invalid_request` when the account has 500 active keys or the expiry is past.
+   * Creates a key for the caller's account and returns its secret, only once. Fails with `rate_limited` after 20
+   * creations in a minute, and with `invalid_request` if the account has 500 active keys or the expiry is in the past.
    */
   create(context: RequestContext, input: CreateApiKeyInput): Promise<IssuedApiKey> {
     this.#assertFuture(input.expiresAt)
     return this.#countedAsCreation(context.caller, (plan) => this.#issue(context.caller.accountId, input, plan))
   }
 
-  /** The operator's way to make a key: no rate window. Fails with `not_found` for an unknown account. */
+  /** Creates a key for an operator, without a rate limit. Fails with `not_found` for an unknown account. */
   async createForAccount(accountId: string, input: CreateApiKeyInput): Promise<IssuedApiKey> {
     this.#assertFuture(input.expiresAt)
     if (!isUuid(accountId)) throw accountMissing(accountId)
@@ -61,8 +61,8 @@ export class ApiKeyService {
   }
 
   /**
-   * Issues a new secret with the settings of an active key, as a key of its own. The old one stops after `graceSeconds`,
-   * at once when 0. Counts as a creation; fails as `create` and `update` do.
+   * Issues a new key with the settings of an active one. The old one stops after `graceSeconds`, immediately if 0. Counts
+   * as a creation; fails like `create` and `update`.
    */
   rotate(context: RequestContext, { id, graceSeconds }: RotateApiKeyInput): Promise<IssuedApiKey> {
     return this.#countedAsCreation(context.caller, (plan) =>
@@ -70,7 +70,10 @@ export class ApiKeyService {
     )
   }
 
-  /** Changes what is present in `input`. Fails with `invalid_request` for a key that is unknown, foreign, revoked or expired. */
+  /**
+   * Changes the fields present in `input`. Fails with `invalid_request` for a key that is unknown, foreign, revoked or
+   * expired.
+   */
   async update(accountId: string, { id, ...changes }: UpdateApiKeyInput): Promise<ApiKey> {
     this.#assertFuture(changes.expiresAt)
     const key = isUuid(id) ? await this.#deps.repository.update(this.#target(accountId, id), changes) : undefined
@@ -79,20 +82,20 @@ export class ApiKeyService {
     return key
   }
 
-  /** Ends a key for good; every process refuses it within a second. Fails as `update` does. */
+  /** Revokes a key permanently; every process rejects it within a second. Fails like `update`. */
   async revoke(accountId: string, id: string): Promise<void> {
     const revoked = isUuid(accountId) && isUuid(id) && (await this.#deps.repository.revoke(this.#target(accountId, id)))
     if (!revoked) throw keyInactive()
     this.#deps.events.announce({ kind: 'key-revoked', id: id.toLowerCase() })
   }
 
-  /** Active keys, newest first, with what they spent. */
+  /** Active keys with their spending, newest first. */
   async list(accountId: string): Promise<ApiKeyWithUsage[]> {
     const keys = isUuid(accountId) ? await this.#deps.repository.listActive(accountId, this.#deps.clock.now()) : []
     return this.#withUsage(accountId, keys)
   }
 
-  /** One page of the active keys, newest first. Fails with `invalid_request` for a cursor of another list or account. */
+  /** One page of the active keys, newest first. Fails with `invalid_request` on a cursor of another list or account. */
   async listPage(accountId: string, { first, after }: PageRequest): Promise<Page<ApiKey>> {
     const scope = { list: 'api_keys', accountId }
     const [beforeKeyId] = after == null ? [] : decodeCursor(scope, z.tuple([z.uuid()]), after)
@@ -103,12 +106,11 @@ export class ApiKeyService {
     return toPage(keys, first, { scope, keyOf: (key) => [key.id] })
   }
 
-  /** One active key; undefined for any other. */
   async find(accountId: string, id: string): Promise<ApiKey | undefined> {
     return isUuid(id) ? this.#deps.repository.findActive(accountId, id, this.#deps.clock.now()) : undefined
   }
 
-  /** One active key with what it spent. Fails with `invalid_request` for any other. */
+  /** One active key with its spending. Fails with `invalid_request` for any other. */
   async get(accountId: string, id: string): Promise<ApiKeyWithUsage> {
     const key = await this.find(accountId, id)
     const [found] = key === undefined ? [] : await this.#withUsage(accountId, [key])
@@ -116,7 +118,6 @@ export class ApiKeyService {
     return found
   }
 
-  /** What the keys spent, by key id. */
   async usageOf(accountId: string, keys: readonly ApiKey[]): Promise<Map<string, ApiKeyUsage>> {
     if (keys.length === 0) return new Map()
     const now = this.#deps.clock.now()
@@ -167,7 +168,7 @@ export class ApiKeyService {
   }
 
   /**
-   * A creation that fails after it was counted is given back: only keys that exist use up the window. The window rejects
+   * Refunds a creation that fails after it was counted, so that only existing keys use up the window. The window stops
    * most floods before they reach the database, which then counts exactly.
    */
   async #countedAsCreation(caller: Caller, create: (plan: RatePlan) => Promise<IssuedApiKey>): Promise<IssuedApiKey> {

@@ -11,7 +11,6 @@ export const CONSUMPTION_LIMIT_USD_MAX = 9_999_999_999
 
 export const ApiKeyDescription = plainText(API_KEY_DESCRIPTION_CHARACTERS_MAX)
 
-/** A spending cap in nano-USD. */
 export const LimitNano = z
   .bigint()
   .min(0n, { error: 'must not be negative' })
@@ -19,7 +18,7 @@ export const LimitNano = z
 
 const EXPIRY_FORM = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z)?$/
 
-/** `""` or null is no expiry; a date alone means its first instant in UTC. */
+/** `""` or null means no expiry; a date without a time means its start in UTC. */
 export const ApiKeyExpiry = z
   .string()
   .nullable()
@@ -31,7 +30,7 @@ export const ApiKeyExpiry = z
     return z.NEVER
   })
 
-/** JavaScript reads 30 February as 2 March, so the day must survive the round trip. */
+/** JavaScript reads 30 February as 2 March, so the day must survive a round trip. */
 function parseInstant(text: string): Date | undefined {
   const [, day] = EXPIRY_FORM.exec(text) ?? []
   if (day === undefined) return undefined
@@ -52,7 +51,7 @@ export const CreateApiKeyInput = z.strictObject({
 })
 export type CreateApiKeyInput = z.output<typeof CreateApiKeyInput>
 
-/** What is absent stays as it is; a limit of null removes that cap. The type of a key never changes. */
+/** Absent fields keep their value; a limit of null removes that cap. The type of a key never changes. */
 export const UpdateApiKeyInput = z.strictObject({
   id: z.string(),
   description: ApiKeyDescription.optional(),
@@ -65,7 +64,7 @@ export const UpdateApiKeyInput = z.strictObject({
 })
 export type UpdateApiKeyInput = z.output<typeof UpdateApiKeyInput>
 
-/** The old key goes on working for `graceSeconds` beside its successor. */
+/** The old key stays valid for `graceSeconds` besides its successor. */
 export const RotateApiKeyInput = z.strictObject({
   id: z.string(),
   graceSeconds: z.int().min(0).max(ROTATION_GRACE_SECONDS_MAX).default(0),
@@ -74,7 +73,7 @@ export type RotateApiKeyInput = z.output<typeof RotateApiKeyInput>
 
 const LimitDecimal = UsdDecimal.pipe(LimitNano).nullable().default(null)
 
-/** An operator makes a key for an account; limits are decimal strings in USD and DIEM. */
+/** Input for an operator who creates a key for an account; limits are decimal strings in USD and DIEM. */
 export const CreateAccountKeyInput = CreateApiKeyInput.omit({ limits: true }).extend({
   accountId: z.string(),
   limits: z.strictObject({ usd: LimitDecimal, diem: LimitDecimal }).prefault({}),

@@ -1,34 +1,31 @@
 import type { Currency } from '../money.ts'
 import type { ConsumptionLimits, LimitPeriod } from './api-key.ts'
 
-/** Amounts of both currencies in nano-USD. */
 export interface SpendNano {
   usdNano: bigint
   diemNano: bigint
 }
 
-/** A key's counters in one currency. */
 export interface KeySpend {
   keyId: string
   currency: Currency
   heldNano: bigint
-  /** The last UTC day on which the key was used, and what it was charged on it. */
+  /** The last UTC day with usage, and the amount charged on it. */
   day: string
   dayNano: bigint
-  /** First day of the month that `monthNano` counts. */
+  /** First day of the month counted by `monthNano`. */
   month: string
   monthNano: bigint
   lifetimeNano: bigint
-  /** Decimal text; null where nothing was charged on the days that were asked for. */
+  /** Decimal text; null if nothing was charged on the requested days. */
   recentNano: string | null
 }
 
 export interface ApiKeyUsage {
   /** Today and the six UTC days before it. */
   trailingSevenDays: SpendNano
-  /** Charged in the key's current limit period; what open requests hold is not in it. */
+  /** Charged in the key's current limit period, without the holds of open requests. */
   currentPeriod: SpendNano
-  /** What open requests hold. */
   held: SpendNano
 }
 
@@ -38,7 +35,7 @@ export const NO_USAGE: ApiKeyUsage = {
   held: { usdNano: 0n, diemNano: 0n },
 }
 
-/** What a new request may still spend of a key's limits; null is no limit. */
+/** The amount that a new request may still spend within a key's limits; null means no limit. */
 export function remainingOf(limits: ConsumptionLimits, { currentPeriod, held }: ApiKeyUsage): ConsumptionLimits {
   const left = (limit: bigint | null, currency: keyof SpendNano): bigint | null => {
     if (limit === null) return null
@@ -48,14 +45,14 @@ export function remainingOf(limits: ConsumptionLimits, { currentPeriod, held }: 
   return { usdNano: left(limits.usdNano, 'usdNano'), diemNano: left(limits.diemNano, 'diemNano') }
 }
 
-/** When the spending of a period starts again from zero; null for one that never does. */
+/** When the spending of a period resets to zero; null if never. */
 export function periodEndOf(period: LimitPeriod, now: Date): Date | null {
   if (period === 'LIFETIME') return null
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
   return new Date(period === 'MONTH' ? Date.UTC(year, month + 1, 1) : Date.UTC(year, month, day + 1))
 }
 
-/** What a key spent in its period that contains `today`; counters of an earlier day or month count as zero. */
+/** A key's spending in the period that contains `today`; counters of an earlier day or month count as zero. */
 export function periodSpentNano(
   spend: Pick<KeySpend, 'day' | 'dayNano' | 'month' | 'monthNano' | 'lifetimeNano'>,
   period: LimitPeriod,

@@ -4,7 +4,10 @@ import type { ApiKeyRepository, KeyUse } from './api-key-repository.ts'
 
 const FLUSH_AFTER_MS = 5_000
 
-/** Remembers when keys were last used and writes it every few seconds in one statement: a write per request would cost more than the request. */
+/**
+ * Collects the last use of keys and writes it every few seconds in one statement, because a write per request would cost
+ * more than the request.
+ */
 export class LastUsedRecorder {
   readonly #repository: Pick<ApiKeyRepository, 'recordUses'>
   readonly #clock: Clock
@@ -25,7 +28,7 @@ export class LastUsedRecorder {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_AFTER_MS).unref()
   }
 
-  /** Writes what is remembered now; a failure is logged and its uses are lost. */
+  /** Writes the collected uses; if that fails, it is logged and they are lost. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -7,11 +7,11 @@ const SECRET_NAME = /secret|password|pepper|private_?key|api_?key$|authorization
 const REDACTED = '[redacted]'
 const CONTROL_CHARACTERS = /\p{Cc}/gu
 
-/** Subjects stand at the top of an input, and below these names of an answer. */
+/** Subjects are at the top level of an input, and under these names in a result. */
 const SUBJECT_HOLDERS = ['account', 'key', 'model', 'change'] as const
 const SUBJECT_FIELDS = ['accountId', 'keyId', 'modelId'] as const
 
-/** What an operator sent, fit to be kept: fields that are named like a secret are cut out, and a long input gives way to its size. */
+/** Prepares an operator's input for the log: removes fields named like secrets, and replaces a long input by its size. */
 export function toKeptInput(input: unknown): object {
   const text = JSON.stringify(input ?? {}, (name, value: unknown) => (SECRET_NAME.test(name) ? REDACTED : value))
   const bytes = Buffer.byteLength(text)
@@ -36,7 +36,7 @@ export function readReason(input: unknown): string | null {
   return typeof reason === 'string' ? toColumnText(reason, REASON_CHARACTERS_MAX) : null
 }
 
-/** The database takes no NUL in a text, and half of a character is none. */
+/** The database rejects NUL and unpaired surrogates in text. */
 export function toColumnText(text: string, charactersMax: number): string {
   return text.replaceAll(CONTROL_CHARACTERS, ' ').slice(0, charactersMax).toWellFormed()
 }

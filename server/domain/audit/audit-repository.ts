@@ -6,7 +6,7 @@ import type { ActionSubject, OperatorAction } from './operator-action.ts'
 
 export type ActionFilter = Omit<ListActionsInput, 'first' | 'after'>
 
-/** The end of an action, with the subjects that only its answer told. */
+/** The end of an action, with the subjects that only its result revealed. */
 export interface FinishedAction extends ActionSubject {
   id: string
   outcome: 'done' | 'refused' | 'failed'

@@ -11,7 +11,6 @@ import type { ActionEnding, OperatorAction } from './operator-action.ts'
 const CURSOR_SCOPE = { list: 'operator-actions', accountId: 'platform' }
 const MESSAGE_CHARACTERS_MAX = 1_000
 
-/** An action as it begins. */
 export interface BegunAction {
   actor: string
   action: string
@@ -27,9 +26,9 @@ export interface AuditServiceDeps {
 }
 
 /**
- * What operators did, by whom, to whom, and how it ended. An entry is written before its action begins and completed
- * when it has ended: whatever took effect has one, also when the process died on the way, and an action whose entry
- * cannot be written does not begin. One transaction for both would bind every service of an operator to the log.
+ * The log of operator actions: who did what to whom, and the outcome. An entry is written before its action begins and
+ * completed after it ends. So every effect has an entry, even if the process died midway, and an action whose entry
+ * cannot be written does not begin. A shared transaction would couple every operator service to the log.
  */
 export class AuditService {
   readonly #deps: AuditServiceDeps
@@ -38,7 +37,7 @@ export class AuditService {
     this.#deps = deps
   }
 
-  /** Writes the entry and gives what completes it. Rejects when the entry cannot be written. */
+  /** Writes the entry and returns a function that completes it. Rejects if the entry cannot be written. */
   async begin({ actor, action, input, requestId }: BegunAction): Promise<(ending: ActionEnding) => Promise<void>> {
     const { actions, clock, ids } = this.#deps
     const id = ids.uuid()
@@ -66,7 +65,7 @@ export class AuditService {
     return toPage(rows, first, { scope: CURSOR_SCOPE, keyOf: (action) => [action.id] })
   }
 
-  /** Never rejects: the action has ended, and telling its operator that it had not would make him repeat it. */
+  /** Never rejects: the action has ended, and an error would make the operator repeat it. */
   async #finish(id: string, ending: ActionEnding): Promise<void> {
     const { actions, clock, log } = this.#deps
     const done = ending.outcome === 'done'

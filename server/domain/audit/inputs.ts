@@ -3,7 +3,7 @@ import { FilterName } from '../validation/filters.ts'
 import { PageRequest } from '../page.ts'
 import { ACTION_OUTCOMES } from './operator-action.ts'
 
-/** A page of the audit log, newest first; every filter that is given must hold. `from` is inclusive, `to` is not. */
+/** A page of the audit log, newest first; an entry must match all filters. `from` is inclusive, `to` is exclusive. */
 export const ListActionsInput = PageRequest.extend({
   actor: FilterName.optional(),
   action: FilterName.optional().describe(

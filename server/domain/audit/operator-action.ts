@@ -1,4 +1,4 @@
-/** What an action was about, as far as its input or its answer says so. */
+/** The subject of an action, as far as its input or result names it. */
 export interface ActionSubject {
   accountId: string | null
   keyId: string | null
@@ -7,17 +7,15 @@ export interface ActionSubject {
 
 export const ACTION_OUTCOMES = ['started', 'done', 'refused', 'failed'] as const
 
-/** `started`: under way, or its process died before it ended, so that its effect has to be looked up. */
+/** `started`: in progress, or its process died before it ended, so that its effect must be checked. */
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number]
 
-/** One entry of the audit log. */
 export interface OperatorAction extends ActionSubject {
   id: string
-  /** Name of the operator. */
   actor: string
   /** Path of the procedure, such as `accounts.grant`. */
   action: string
-  /** What the operator sent, without secrets. */
+  /** The operator's input without secrets. */
   input: unknown
   reason: string | null
   requestId: string
@@ -28,7 +26,10 @@ export interface OperatorAction extends ActionSubject {
   finishedAt: Date | null
 }
 
-/** How an action ended. `refused`: by a rule, nothing changed; `failed`: by a fault, and parts may have taken effect. */
+/**
+ * How an action ended. `refused`: rejected by a rule, nothing changed; `failed`: by a fault, and parts may have taken
+ * effect.
+ */
 export type ActionEnding =
   | { outcome: 'done'; answer: unknown }
   | { outcome: 'refused' | 'failed'; errorCode: string; errorMessage: string }

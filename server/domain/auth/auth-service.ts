@@ -8,19 +8,18 @@ import { RecentCache } from '../recent-cache.ts'
 import { within } from '../within.ts'
 import type { Caller, KeyCaller } from '../caller.ts'
 
-/** How long a missed message between processes can keep a revoked key alive. */
+/** How long a revoked key can stay valid if a message between processes is lost. */
 const CACHE_AGE_MS_MAX = 5_000
 const CACHED_KEYS_MAX = 50_000
 const CACHED_UNKNOWN_KEYS_MAX = 5_000
 const REMEMBERED_HASHES_MAX = 5_000
-/** A request waits no longer for its key to be read; its client is told to come again. */
+/** Maximum time that a request waits for its key to be read; then the client is asked to retry. */
 const LOOKUP_PATIENCE_MS = 5_000
 
 interface Lookup {
-  /** Null: no such key, or a revoked one. */
+  /** Null if the key does not exist or is revoked. */
   caller: KeyCaller | null
   revoked: boolean
-  /** Whether the key's account is suspended. */
   suspended: boolean
   loadedAtMs: number
 }
@@ -36,13 +35,13 @@ export interface AuthServiceDeps {
 }
 
 /**
- * Says who sent a request. A secret with a wrong checksum costs no lookup; a known one is read from the database at most
- * every 5 seconds and once for all requests that wait for it. Changes of keys and tiers reach this cache as events.
+ * Authenticates requests by API key. A secret with a wrong checksum needs no query; a known key is read from the database
+ * at most every 5 seconds, and once for all waiting requests. Changes of keys and tiers reach this cache as events.
  */
 export class AuthService {
   readonly #deps: AuthServiceDeps
   readonly #known = new RecentCache<Lookup>({ entriesMax: CACHED_KEYS_MAX })
-  /** Apart from the known keys, so that guesses cannot push those out. */
+  /** Separate from the known keys, so that guesses cannot evict those. */
   readonly #unknown = new RecentCache<Lookup>({ entriesMax: CACHED_UNKNOWN_KEYS_MAX })
   readonly #hashes = new RecentCache<string>({ entriesMax: REMEMBERED_HASHES_MAX })
   readonly #loading = new Map<string, Promise<Lookup>>()
@@ -55,7 +54,10 @@ export class AuthService {
     this.#stopListening = deps.events.listen((event) => this.#invalidate(event))
   }
 
-  /** The caller that a Bearer secret stands for. Fails with `unauthenticated`, or `forbidden` while its account is suspended. */
+  /**
+   * Returns the caller of a Bearer secret. Fails with `unauthenticated`, or with `forbidden` while its account is
+   * suspended.
+   */
   async authenticateKey(secret: string): Promise<KeyCaller> {
     const hash = this.#hashOf(secret)
     const { caller, revoked, suspended } = this.#cached(hash) ?? (await this.#load(hash))
@@ -71,7 +73,7 @@ export class AuthService {
     return caller
   }
 
-  /** Hashing a key costs as much as the rest of a cached look-up; keys that proved well-formed are remembered here. */
+  /** Remembers the hashes of well-formed keys, because hashing costs as much as the rest of a cached look-up. */
   #hashOf(secret: string): string {
     const known = this.#hashes.get(secret)
     if (known !== undefined) return known
@@ -87,12 +89,15 @@ export class AuthService {
     throw new DomainError('admin_key_required', 'Admin API key required')
   }
 
-  /** Calls `listener` once when the key is revoked, wherever that happens; the returned function stops listening. */
+  /** Calls `listener` once when the key is revoked, in any process. Returns a function that stops listening. */
   onRevoked(keyId: string, listener: KeyListener): () => void {
     return addListener(this.#revocationListeners, keyId, listener)
   }
 
-  /** Calls `listener` whenever settings of the key or of its account change, expiry and suspension among them; the returned function stops listening. */
+  /**
+   * Calls `listener` whenever settings of the key or its account change, including expiry and suspension. Returns a
+   * function that stops listening.
+   */
   onChanged(keyId: string, listener: KeyListener): () => void {
     return addListener(this.#changeListeners, keyId, listener)
   }
@@ -115,7 +120,7 @@ export class AuthService {
     if (running !== undefined) return running
     const load = this.#read(hash)
       .then((lookup) => {
-        // An event that came meanwhile took this load out of the map: what it read may be older than the change.
+        // An event meanwhile removed this load from the map, because its result may be older than the change.
         if (this.#loading.get(hash) === load) this.#remember(hash, lookup)
         return lookup
       })
@@ -176,7 +181,7 @@ function authenticationFailed(): DomainError {
   return new DomainError('unauthenticated', 'Authentication failed')
 }
 
-/** The key was valid once, so its owner learns why it no longer is. */
+/** The key was valid before, so its owner may know why it no longer is. */
 function keyInactive(message: string): DomainError {
   return new DomainError('unauthenticated', message, { publicCode: 'AUTHENTICATION_FAILED_INACTIVE_KEY' })
 }

@@ -5,10 +5,9 @@ import type { Log } from '../log.ts'
 import type { PubSub } from '../pub-sub.ts'
 import type { Caller } from '../caller.ts'
 
-/** Streams and sockets end within 5 seconds of their credential, which leaves the database 3 seconds to respond. */
+/** Streams and sockets end within 5 seconds after their credential, which leaves the database 3 seconds to respond. */
 const CHECK_EVERY_MS = 2_000
 
-/** Work that must not outlive the credential that it runs under. */
 interface Watched {
   accountId: string
   /** Null for a wallet, whose account is checked instead. */
@@ -25,9 +24,9 @@ export interface CredentialWatchDeps {
 }
 
 /**
- * Reports when the key, or the wallet's account, behind long work such as a stream or a socket is revoked, expires or is
- * suspended. A revocation arrives as a message; since messages can be lost, one statement checks all watched credentials
- * every few seconds, and as soon as messages flow again.
+ * Reports when the key or wallet account of long-running work, such as a stream or a socket, is revoked, expires or is
+ * suspended. Revocations arrive as messages, which can be lost, so one statement checks all watched credentials every few
+ * seconds, and as soon as messages flow again.
  */
 export class CredentialWatch {
   readonly #deps: CredentialWatchDeps
@@ -62,7 +61,7 @@ export class CredentialWatch {
     const { repository, events, clock, log } = this.#deps
     try {
       for (const event of await repository.listEnded([...this.#watched], clock.now())) {
-        // First the caches forget the credential, so that whoever looks it up again sees what the check has seen.
+        // The caches drop the credential first, so that the next look-up sees the same state as this check.
         events.repeat(event)
         this.#end(event)
       }

@@ -11,13 +11,13 @@ import {
   parseJson,
 } from './body-tasks.ts'
 
-/** A body up to this size is read at once: that takes at most a few milliseconds, whatever it holds. */
+/** A body up to this size is parsed directly, which takes at most a few milliseconds. */
 export const INLINE_BYTES_MAX = 64 * 1024
-/** Scanning an answer takes less than parsing it. */
+/** Scanning a response takes less time than parsing it. */
 const INLINE_ANSWER_BYTES_MAX = 256 * 1024
-/** Request bodies that wait for the thread; each keeps its bytes in memory. */
+/** Maximum number of request bodies waiting for the thread; each keeps its bytes in memory. */
 const WAITING_MAX = 64
-/** A body of 35 MB takes about 150 MB of a heap while it is parsed. */
+/** Parsing a 35 MB body takes about 150 MB of heap. */
 const HEAP_MB_MAX = 512
 
 interface Waiting {
@@ -26,16 +26,17 @@ interface Waiting {
 }
 
 /**
- * Reads the bodies of requests and of nodes' batch answers. One of 35 MB takes a parser 100 ms and more, so large bodies
- * are read in a thread of their own, which starts with the first of them: whatever they hold, they delay each other and no
- * other request.
+ * Reads request bodies and batch responses of nodes. Parsing 35 MB takes 100 ms or more, so large bodies are read in a
+ * worker thread, started with the first one: they delay each other, but no other request.
  */
 export class BodyReader {
   readonly #waiting = new Map<number, Waiting>()
   #thread: Worker | undefined
   #nextId = 0
 
-  /** Fails with `invalid_json` and `invalid_request`. The bytes given may be detached; those returned are the same. */
+  /**
+   * Fails with `invalid_json` and `invalid_request`. May detach the given buffer; the returned one has the same bytes.
+   */
   async readJson(raw: Buffer): Promise<{ raw: Buffer; parsed: unknown }> {
     if (!this.isLarge(raw)) return { raw, parsed: parseJson(raw) }
     this.#assertRoom()
@@ -43,12 +44,12 @@ export class BodyReader {
     return { raw: Buffer.from(bytes.buffer), parsed: result }
   }
 
-  /** Whether reading the body takes long enough to delay other requests, so that the thread reads it. */
+  /** Whether the body is large enough to delay other requests, so that the thread reads it. */
   isLarge(body: Buffer): boolean {
     return body.length > INLINE_BYTES_MAX
   }
 
-  /** As `scanEnvelope`, and the body stays usable. */
+  /** Like the function `scanEnvelope`; the given buffer stays usable. */
   async scanEnvelope(body: Buffer): Promise<Envelope> {
     if (!this.isLarge(body)) return BODY_TASKS.envelope(body)
     this.#assertRoom()
@@ -56,8 +57,8 @@ export class BodyReader {
   }
 
   /**
-   * As `readAnswer`. The bytes given may be detached; those returned are the same. It waits whatever waits before it: the
-   * answer is in memory and paid for by then.
+   * Like the function `readAnswer`. May detach the given buffer; the returned one has the same bytes. Never rejected for
+   * a full queue, because the response is already in memory and paid for.
    */
   async readAnswer(raw: Buffer): Promise<{ raw: Buffer; answer: AnswerBody | undefined }> {
     if (raw.length <= INLINE_ANSWER_BYTES_MAX) return { raw, answer: BODY_TASKS.answer(raw) }
@@ -101,7 +102,7 @@ export class BodyReader {
     const thread = new Worker(new URL('./body-thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     })
-    // It must not keep a process alive that is otherwise done.
+    // The thread must not keep a finished process alive.
     thread.unref()
     thread.on('message', (response: BodyResponse) => {
       this.#waiting.get(response.id)?.resolve(response)
@@ -113,7 +114,6 @@ export class BodyReader {
     return thread
   }
 
-  /** The next body starts another thread. */
   #lose(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return
     this.#thread = undefined

@@ -3,7 +3,7 @@ import { type AnswerBody, readAnswer } from '../rpc/answer-reader.ts'
 import { type Envelope, scanEnvelope } from '../rpc/envelope-scanner.ts'
 import { assertFewMembers, assertParsable, CHECKED_FROM_BYTES } from './json-structure.ts'
 
-/** Work on the bytes of a body that takes longer the larger the body is; it runs here or in the body thread. */
+/** Tasks whose time grows with the size of the body; they run here or in the body thread. */
 export const BODY_TASKS = { json: parseJson, envelope: scanEnvelope, answer: readAnswer } as const
 
 export type BodyTask = keyof typeof BODY_TASKS
@@ -14,7 +14,7 @@ export interface BodyResults {
   answer: AnswerBody | undefined
 }
 
-/** What crosses to the body thread and back. An error of the domain travels as its parts, since a clone loses its class. */
+/** A message to the body thread and its reply. A domain error is sent as its parts, because cloning loses its class. */
 export interface BodyQuestion {
   id: number
   task: BodyTask

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { DomainError } from '../errors.ts'
 import { BODY_TASKS, type BodyQuestion, type BodyResponse } from './body-tasks.ts'
 
-/** Entry of the body thread: one task at a time, in the order in which they come. */
+/** Entry point of the body thread: runs one task at a time, in order of arrival. */
 parentPort?.on('message', (question: BodyQuestion) => {
   const response = respond(question)
   parentPort?.postMessage(response, [response.bytes.buffer])

@@ -1,14 +1,14 @@
 import { DomainError } from '../errors.ts'
 
-/** Below this size no structure takes long to parse, and checking it would only cost. */
+/** Smaller bodies are always fast to parse, so checking them would only cost. */
 export const CHECKED_FROM_BYTES = 32 * 1024
 const DEPTH_MAX = 256
 /**
- * More than a conversation of 2,000 messages with tools has, whose bulk is text and images: those are strings. Values
- * cost more than their parsing, as each is checked and copied between threads.
+ * Above the number of values in a conversation of 2,000 messages with tools, whose bulk is strings (text and images).
+ * Values cost more than parsing, because each is also validated and copied between threads.
  */
 const VALUES_MAX = 32_768
-/** An object with more members becomes a dictionary, which is far slower to build, to check and to copy. */
+/** An object with more members becomes a dictionary, which is far slower to build, validate and copy. */
 const SMALL_MEMBERS_MAX = 64
 const LARGE_MEMBERS_MAX = 4_096
 
@@ -21,8 +21,8 @@ const OPENING = 0x7b
 const CLOSING = 0x7d
 
 /**
- * Refuses JSON whose parsing would hold the process for seconds: brackets cost a parser far more than bytes of text do.
- * Strings are skipped whole, so that a large image costs next to nothing. Says nothing about whether the JSON is valid.
+ * Rejects JSON that would block the process for seconds: brackets take far longer to parse than text. Strings are skipped
+ * as a whole, so a large image costs almost nothing. Does not validate the JSON.
  */
 export function assertParsable(json: Uint8Array): void {
   if (json.length < CHECKED_FROM_BYTES) return
@@ -55,7 +55,7 @@ export function assertFewMembers(value: unknown): void {
   visit(value)
 }
 
-/** Place of the quote that ends the string, or behind the last byte where none does. */
+/** Position of the quote that ends the string; after the last byte if there is none. */
 export function endOfString(json: Uint8Array, start: number): number {
   const quote = json.indexOf(QUOTE, start + 1)
   if (quote < 0) return json.length

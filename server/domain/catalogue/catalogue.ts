@@ -9,19 +9,19 @@ import { isModelAllowed } from './model-privacy.ts'
 import { splitModelSuffix } from './model-suffix.ts'
 import type { TokenPricing } from './token-pricing.ts'
 
-/** How soon it makes sense to try a model again that an operator took offline. */
+/** How soon clients should retry a model that an operator took offline. */
 const OFFLINE_RETRY_SECONDS = 60
 
-/** Filters of `GET /models`: a type, all of them, or the text models that are made for code. */
+/** Filters of `GET /models`: a type, all types, or text models optimized for code. */
 export type ModelFilter = ModelType | 'all' | 'code'
 
-/** Per type: names that other services use, and the model each stands for. */
+/** Per type: model names of other services, and our model for each. */
 export type CompatibilityMapping = Partial<Record<ModelType, Record<string, string>>>
 
 export interface ResolvedModel {
   model: ModelDefinition
   pricing: TokenPricing
-  /** Of the model that was named, which an automatic replacement hides. */
+  /** The deprecation of the requested model, even if a replacement was resolved. */
   deprecation: DeprecationNotice | undefined
 }
 
@@ -33,18 +33,17 @@ interface CatalogueDeps {
 }
 
 /**
- * What is sold. A name resolves in the order exact id, trait, compatibility mapping, then once more with dots,
- * underscores, spaces and case ignored and without a `<service>-` prefix.
+ * The models for sale. Resolves a name as exact id, then trait, then compatibility mapping; then all three again,
+ * ignoring dots, underscores, spaces, case and a `<service>-` prefix.
  */
 export class Catalogue {
-  /** The models as they are in force, whatever operators changed. */
   readonly timeline: ModelTimeline
   readonly #compatibility: CompatibilityMapping
   readonly #serviceName: string
   readonly #clock: Clock
-  /** Model ids by what is left of their names; changes of a model change none of its names. */
+  /** Model ids by normalized name; changing a model never changes its names. */
   readonly #looseNames: ReadonlyMap<ModelType, ReadonlyMap<string, string>>
-  /** `created` of models whose age nobody stated. */
+  /** Used as `created` for models without a stated age. */
   readonly loadedAt: Date
 
   constructor({ models, compatibility, serviceName, clock }: CatalogueDeps) {
@@ -56,7 +55,7 @@ export class Catalogue {
     this.#looseNames = new Map(MODEL_TYPES.map((type) => [type, this.#indexLooseNames(type)]))
   }
 
-  /** Models that a key of that privacy may use, in catalogue order, without the retired ones. */
+  /** Models that a key with this privacy setting may use, in catalogue order, without retired ones. */
   list({ type, privacy }: { type: ModelFilter; privacy: ModelPrivacy }): ModelDefinition[] {
     return [...this.#served()].filter((model) => {
       if (!isModelAllowed(privacy, model)) return false
@@ -71,8 +70,8 @@ export class Catalogue {
   }
 
   /**
-   * The model of an id, trait or mapped name of any type. Fails with `model_not_found`, also for models that the key's
-   * privacy hides; for a retired one the message names its replacement.
+   * Finds a model of any type by id, trait or mapped name. Fails with `model_not_found`, also for models that the key's
+   * privacy setting hides; for a retired model the message names the replacement.
    */
   get(name: string, privacy: ModelPrivacy): ModelDefinition {
     const named = this.find(name) ?? this.#matchAnyType(name)
@@ -87,7 +86,7 @@ export class Catalogue {
     return model
   }
 
-  /** Trait names of a type, and the model each stands for. */
+  /** Trait names of a type, and the model for each. */
   traits(type: ModelType, privacy: ModelPrivacy): Record<string, string> {
     const traits: Record<string, string> = {}
     for (const model of this.list({ type, privacy })) {
@@ -96,7 +95,7 @@ export class Catalogue {
     return traits
   }
 
-  /** Foreign names of a type, and the model each stands for. */
+  /** Names of other services for a type, and the model for each. */
   compatibility(type: ModelType, privacy: ModelPrivacy): Record<string, string> {
     const ids = new Set(this.list({ type, privacy }).map((model) => model.id))
     const entries = Object.entries(this.#compatibility[type] ?? {})
@@ -104,8 +103,8 @@ export class Catalogue {
   }
 
   /**
-   * The model that a request names. Fails with `invalid_request` (missing, no string), `model_not_found` (unknown, of
-   * another type, retired; the message names the way out) or `unavailable` (offline).
+   * Resolves the model of a request. Fails with `invalid_request` (missing or not a string), `model_not_found` (unknown,
+   * of another type or retired; the message suggests an alternative) or `unavailable` (offline).
    */
   resolve(name: unknown, type: ModelType): ResolvedModel {
     const wanted = readModelName(name)
@@ -125,7 +124,7 @@ export class Catalogue {
     return { model, pricing, deprecation }
   }
 
-  /** The model that a request names, also while it is offline; undefined if no model of the type has that name. */
+  /** Finds the model of a request even if it is offline; undefined if no model of the type has that name. */
   findNamed(name: unknown, type: ModelType): ModelDefinition | undefined {
     if (typeof name !== 'string') return undefined
     const named = this.#match(splitModelSuffix(name, (id) => this.find(id) !== undefined).name, type)
@@ -153,7 +152,7 @@ export class Catalogue {
     return undefined
   }
 
-  /** Text models first: a trait such as `default` can be one of several types. */
+  /** Prefers text models, because several types can have a trait such as `default`. */
   #matchAnyType(name: string): ModelDefinition | undefined {
     for (const type of MODEL_TYPES) {
       const model = this.#match(name, type)
@@ -172,7 +171,7 @@ export class Catalogue {
     return model?.type === type ? model : undefined
   }
 
-  /** Ids before traits before mapped names, as in the exact order. */
+  /** Ids take precedence over traits, traits over mapped names, as for exact names. */
   #indexLooseNames(type: ModelType): Map<string, string> {
     const names = new Map<string, string>()
     const add = (name: string, id: string): void => {
@@ -186,7 +185,7 @@ export class Catalogue {
     return names
   }
 
-  /** The model itself, or the replacement of one that is no longer served. */
+  /** Returns the model, or its replacement if it is no longer served. */
   #current(model: ModelDefinition): ModelDefinition {
     if (!isRetired(model, this.#clock.nowMs())) return model
     const replacement = this.#replacementOf(model)
@@ -198,7 +197,7 @@ export class Catalogue {
     })
   }
 
-  /** The model that a retired one names as its replacement, if that one is served. */
+  /** Returns the replacement of a retired model if the replacement is served. */
   #replacementOf({ type, deprecation }: ModelDefinition): ModelDefinition | undefined {
     const id = deprecation?.replacementModelId
     const replacement = id === undefined ? undefined : this.find(id)

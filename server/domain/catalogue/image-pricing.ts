@@ -8,10 +8,9 @@ export interface ImageSettings {
 }
 
 export interface ImagePrice {
-  /** Null where the model's price does not depend on it. */
+  /** Null if the price does not depend on it. */
   resolution: string | null
   quality: ImageQuality | null
-  /** Of one image. */
   priceNanoUsd: bigint
 }
 
@@ -20,8 +19,9 @@ type Prices = Record<string, { usd: number } | undefined>
 const DEFAULT_QUALITY: ImageQuality = 'high'
 
 /**
- * The price of one image: by resolution and quality, by resolution alone, or one for all, as the catalogue publishes it.
- * Absent settings are the model's defaults. Fails with `invalid_request` on a resolution or quality that has no price.
+ * The price of one image, as the catalogue publishes it: by resolution and quality, by resolution alone, or one price for
+ * all. Omitted settings use the model's defaults. Fails with `invalid_request` for a resolution or quality without a
+ * price.
  */
 export function priceImage({ pricing, constraints }: ModelDefinition, settings: ImageSettings): ImagePrice {
   const table: Record<string, unknown> | undefined = pricing.quality ?? pricing.resolutions

@@ -11,8 +11,8 @@ export type ModelTier = (typeof MODEL_TIERS)[number]
 const PROMPT_OVERHEAD_TOKENS_MAX = 1_000_000
 const IMAGE_TOKENS_MAX = 1_000_000
 /**
- * A token for a dollar. With these bounds the largest request (128 completions, each of the most tokens, after a prompt
- * that fills the largest context) stays below a sixth of what the database's 64-bit nano-USD hold.
+ * One dollar per token. With this bound the largest request (128 completions of the most tokens, after a prompt that
+ * fills the largest context) stays below a sixth of the database's 64-bit nano-USD range.
  */
 const PRICE_USD_MAX = 1_000_000
 const CONTEXT_TOKENS_MAX = 100_000_000
@@ -23,11 +23,11 @@ const PriceUsd = z
   .min(0)
   .max(PRICE_USD_MAX, { error: `a price must be at most ${PRICE_USD_MAX} USD` })
 
-/** A price in USD, at most 6 decimals so that a millionth part is a whole number of pico-USD. */
+/** A price in USD with at most 6 decimals, so that a millionth of it is a whole number of pico-USD. */
 const Price = z
   .strictObject({ usd: PriceUsd, diem: PriceUsd.optional() })
   .refine((price) => parseUsdPerMillion(price.usd) !== undefined, { error: 'a price must have at most 6 decimals' })
-  // One request is held before its currency is known, and 1 DIEM is 1 USD: two prices could not both be kept.
+  // A hold is made before the currency is known, and 1 DIEM is 1 USD, so the two prices must be equal.
   .refine((price) => price.diem === undefined || price.diem === price.usd, {
     error: '1 DIEM is 1 USD: omit diem, or set it to the same number as usd',
   })
@@ -42,14 +42,14 @@ const TokenPrices = {
 export const IMAGE_QUALITIES = ['low', 'medium', 'high'] as const
 export type ImageQuality = (typeof IMAGE_QUALITIES)[number]
 
-/** Prices as `GET /models` publishes them: tokens per million, everything else per unit. */
+/** Prices as `GET /models` publishes them: per million tokens, or per unit for everything else. */
 export const ModelPricing = z.looseObject({
   ...TokenPrices,
   extended: z.strictObject({ context_token_threshold: z.int().positive(), ...TokenPrices }).optional(),
   generation: Price.optional(),
-  /** By resolution, in place of `generation`. */
+  /** By resolution; replaces `generation`. */
   resolutions: z.record(nameText(100), Price).optional(),
-  /** By resolution and quality, in place of both. */
+  /** By resolution and quality; replaces both. */
   quality: z.record(nameText(100), z.partialRecord(z.enum(IMAGE_QUALITIES), Price)).optional(),
 })
 export type ModelPricing = z.output<typeof ModelPricing>
@@ -73,7 +73,7 @@ export const ModelCapabilities = z.looseObject({
 })
 export type ModelCapabilities = z.output<typeof ModelCapabilities>
 
-/** One entry of the catalogue: what is sold under `id`, by whom it is served and what it costs. */
+/** One catalogue entry: the id for sale, its providers and its prices. */
 export const ModelDefinition = z.strictObject({
   id: nameText(200),
   type: z.enum(MODEL_TYPES),

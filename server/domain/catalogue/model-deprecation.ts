@@ -1,13 +1,13 @@
 import type { ModelDefinition } from './model-definition.ts'
 
-/** What the deprecation headers and `GET /models` say about a model on its way out. */
+/** The deprecation data in the response headers and in `GET /models`. */
 export interface DeprecationNotice {
   message: string
   /** ISO 8601. */
   date: string
 }
 
-/** Instant from which a model is no longer served, ISO 8601; its deprecation date unless it is told apart. */
+/** Time at which the model stops being served, ISO 8601; defaults to its deprecation date. */
 export function removalDate(deprecation: NonNullable<ModelDefinition['deprecation']>): string {
   return deprecation.removesAt ?? deprecation.date
 }
@@ -16,7 +16,7 @@ export function isRetired({ deprecation }: ModelDefinition, nowMs: number): bool
   return deprecation !== undefined && nowMs >= Date.parse(removalDate(deprecation))
 }
 
-/** Undefined where nothing is deprecated, or where its notice has not begun. */
+/** Undefined if the model is not deprecated or its notice period has not begun. */
 export function deprecationNotice(model: ModelDefinition, nowMs: number): DeprecationNotice | undefined {
   const { deprecation } = model
   if (deprecation === undefined) return undefined

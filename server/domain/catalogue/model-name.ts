@@ -2,10 +2,10 @@ import { DomainError } from '../errors.ts'
 import { invalidField } from '../validation/parse-input.ts'
 
 const NAME_CHARACTERS_MAX = 500
-/** Longer names are refused without a suggestion: comparing them costs too much for what it gives. */
+/** Longer names get no suggestion, because comparing them is expensive. */
 const SUGGESTION_CHARACTERS_MAX = 64
 
-/** The `model` field of a request; the two texts are those that clients know. */
+/** Reads the `model` field of a request; clients depend on the two error texts. */
 export function readModelName(value: unknown): string {
   if (value === undefined || value === null || value === '') throw modelProblem('model is required')
   if (typeof value !== 'string') throw modelProblem('model must be a string')
@@ -22,18 +22,18 @@ function modelProblem(message: string): DomainError {
   })
 }
 
-/** Dots, underscores and spaces count as hyphens, and case does not count. */
+/** Treats dots, underscores and spaces as hyphens, and ignores case. */
 export function normalizeModelName(name: string): string {
   return name.trim().toLowerCase().replaceAll(/[._ ]/g, '-')
 }
 
-/** Cursor and others put `<service>-` before a name; undefined where there is no such prefix. */
+/** Removes the `<service>-` prefix that Cursor and other clients add; undefined if there is none. */
 export function withoutServicePrefix(name: string, serviceName: string): string | undefined {
   const prefix = `${serviceName}-`
   return name.toLowerCase().startsWith(prefix) ? name.slice(prefix.length) : undefined
 }
 
-/** The known name that is nearest to a mistyped one, unless none is near. */
+/** The known name closest to a mistyped one; undefined if none is close. */
 export function suggestModelName(name: string, known: readonly string[]): string | undefined {
   if (name.length > SUGGESTION_CHARACTERS_MAX) return undefined
   const wanted = normalizeModelName(name)
@@ -45,7 +45,6 @@ export function suggestModelName(name: string, known: readonly string[]): string
   return best !== undefined && best.distance <= Math.max(2, wanted.length * 0.4) ? best.name : undefined
 }
 
-/** Levenshtein's distance, one row at a time. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let row = 1; row <= from.length; row++) {

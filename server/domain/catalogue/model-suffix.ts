@@ -1,17 +1,17 @@
 import { invalidField } from '../validation/parse-input.ts'
 
-/** `<key>=<value>`, more of them joined by `&`. */
+/** `<key>=<value>` pairs, joined by `&`. */
 const PARAMETERS = /^[a-z]\w*=[^&]*(?:&[a-z]\w*=[^&]*)*$/i
 
 export interface SuffixedName {
   name: string
-  /** Values as text, URL-decoded; a key that is given twice keeps its last value. */
+  /** URL-decoded values; if a key repeats, the last value wins. */
   parameters: Record<string, string>
 }
 
 /**
- * Splits `<model>:<key>=<value>&…` into the model's name and its parameters. Ids may hold colons themselves, so an exact
- * id wins, and the suffix begins at the first colon whose whole rest has that form.
+ * Splits `<model>:<key>=<value>&…` into the model name and its parameters. Ids may contain colons, so an exact id wins;
+ * otherwise the suffix begins at the first colon after which everything matches.
  */
 export function splitModelSuffix(name: string, isExactId: (name: string) => boolean): SuffixedName {
   if (isExactId(name)) return { name, parameters: {} }

@@ -6,20 +6,20 @@ import { byEffect, CHANGEABLE_FIELDS, type CatalogueChange, type ChangeableField
 export interface ModelInForce {
   model: ModelDefinition
   pricing: TokenPricing
-  /** The change that decided each setting; a setting without one is the configuration file's. */
+  /** The change behind each setting; a setting without one comes from the configuration file. */
   sources: Readonly<Partial<Record<ChangeableField, CatalogueChange>>>
 }
 
 interface Period {
   fromMs: number
-  /** Not part of it. */
+  /** Exclusive. */
   untilMs: number
   models: ReadonlyMap<string, ModelInForce>
 }
 
 /**
- * The models in force at any instant: those of the configuration file with the operators' changes over them. What
- * requests read is worked out once for each period between two changes, so that a look costs two comparisons.
+ * The models at any time: the configuration file with the operators' changes applied. The state between two changes is
+ * computed only once, so reading it costs two comparisons.
  */
 export class ModelTimeline {
   readonly #base: ReadonlyMap<string, ModelInForce>
@@ -34,14 +34,14 @@ export class ModelTimeline {
     this.#clock = clock
   }
 
-  /** Puts these changes in place of the ones before; withdrawn ones and those of unknown models count for nothing. */
+  /** Replaces the changes; withdrawn ones and those of unknown models are ignored. */
   follow(changes: readonly CatalogueChange[]): void {
     const known = changes.filter(({ modelId, withdrawal }) => withdrawal === null && this.#base.has(modelId))
     this.#changes = known.toSorted(byEffect)
     this.#period = undefined
   }
 
-  /** By model id, in the order of the configuration file. */
+  /** Models by id, in configuration order. */
   models(): ReadonlyMap<string, ModelInForce> {
     const nowMs = this.#clock.nowMs()
     const period = this.#period
@@ -51,12 +51,11 @@ export class ModelTimeline {
     return current.models
   }
 
-  /** The models as they are in effect at an instant, by all changes that are known now. */
+  /** The models at a given time, by the changes known now. */
   modelsAt(atMs: number): ReadonlyMap<string, ModelInForce> {
     return this.#periodAt(atMs).models
   }
 
-  /** The model as the configuration file has it. */
   configured(modelId: string): ModelDefinition | undefined {
     return this.#base.get(modelId)?.model
   }

@@ -2,23 +2,21 @@ import type { UsageLine } from '../metering/hold.ts'
 import { formatPicoUsd, parseUsdPerMillion, roundPicoToNano } from '../money.ts'
 import type { ModelPricing } from './model-definition.ts'
 
-/** Tokens of one request; cached and cache-writing tokens are part of the prompt. */
+/** Tokens of one request; cached and cache-write tokens are included in the prompt. */
 export interface TokenUsage {
   promptTokens: number
   completionTokens: number
-  /** Read from the provider's cache. */
   cachedTokens: number
-  /** Written to the provider's cache. */
   cacheWriteTokens: number
 }
 
 export interface PricedUsage {
-  /** Their amounts add up to `amountNanoUsd` exactly. */
+  /** The line amounts add up to `amountNanoUsd` exactly. */
   lines: UsageLine[]
   amountNanoUsd: bigint
 }
 
-/** The price of one token, and the same as receipts write it. */
+/** The price of one token, as a number and as receipts show it. */
 interface TokenRate {
   /** The same number as micro-USD per million tokens. */
   picoUsd: bigint
@@ -35,8 +33,8 @@ interface TokenRates {
 const FREE = toRate(0n)
 
 /**
- * Exact prices of a model's tokens. Rates are whole pico-USD; a request is multiplied first and rounded once, half up.
- * Above `context_token_threshold` prompt tokens the extended rates apply to the whole request.
+ * Exact token prices of a model. Rates are whole pico-USD; each amount is multiplied first and rounded only once, half
+ * up. Above `context_token_threshold` prompt tokens the extended rates apply to the whole request.
  */
 export class TokenPricing {
   readonly #base: TokenRates
@@ -60,17 +58,17 @@ export class TokenPricing {
     ])
   }
 
-  /** The most that such a request can cost, rounded up: a prompt may turn out to be written to the cache, at a higher rate. */
+  /** Maximum cost of the request, rounded up: the prompt may be written to the cache at a higher rate. */
   worstCaseNanoUsd({ promptTokens, completionTokens }: { promptTokens: number; completionTokens: number }): bigint {
     const worst = (rates: TokenRates): bigint =>
       BigInt(promptTokens) * max(rates.input.picoUsd, rates.cacheRead.picoUsd, rates.cacheWrite.picoUsd) +
       BigInt(completionTokens) * rates.output.picoUsd
-    // Below the threshold by our count may be above it by the provider's only within the margin that `promptTokens` holds.
+    // A prompt below the threshold by our count can exceed it by the provider's only within the margin in `promptTokens`.
     const picoUsd = max(worst(this.#base), worst(this.#ratesFor(promptTokens)))
     return (picoUsd + 999n) / 1_000n
   }
 
-  /** Whether no length of an answer costs anything. */
+  /** Whether output is free at any length. */
   get outputIsFree(): boolean {
     return this.#base.output.picoUsd === 0n && (this.#extended?.rates.output.picoUsd ?? 0n) === 0n
   }
@@ -81,7 +79,7 @@ export class TokenPricing {
   }
 }
 
-/** Each line gets the difference of two rounded running totals, so that no rounding is lost between them. */
+/** Each line is the difference of two rounded running totals, so that the lines add up exactly. */
 function addUp(parts: readonly { type: string; units: number; rate: TokenRate }[]): PricedUsage {
   const lines: UsageLine[] = []
   let totalPicoUsd = 0n

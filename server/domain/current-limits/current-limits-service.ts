@@ -12,7 +12,6 @@ import type { RateLimitScope, RatePlan } from '../rate-limits/rate-plan.ts'
 import type { RatePlans } from '../rate-limits/rate-plans.ts'
 import type { RateLimitType } from '../rate-limits/refusal.ts'
 
-/** Limits of one model or endpoint. */
 export interface SubjectLimits {
   /** Model id or `endpoint:<path>`. */
   subject: string
@@ -20,25 +19,23 @@ export interface SubjectLimits {
 }
 
 export interface CurrentLimits {
-  /** Whether the caller has anything to spend. */
   accessPermitted: boolean
   tier: AccountTier
-  /** What can be spent, in nano-USD: the balance or, where that is less, what is left of the key's limit. */
+  /** The spendable amount in nano-USD: the balance, or the remainder of the key's limit if that is less. */
   balancesNano: Partial<Record<Currency, bigint>>
   /** Null for a key that never expires, and for a wallet. */
   keyExpiresAt: Date | null
-  /** Next 00:00 UTC, when the DIEM allowance and EPOCH limits start again. */
+  /** Next 00:00 UTC, when the DIEM allowance and EPOCH limits reset. */
   nextEpochAt: Date
   limits: SubjectLimits[]
 }
 
-/** One window with what is left of it. */
 export interface LiveWindow {
   type: RateLimitType
   scope: RateLimitScope
   limit: number
   remaining: number
-  /** Instant at which the window is empty if nothing else comes. */
+  /** When the window is empty if no other request arrives. */
   resetAt: Date
 }
 
@@ -58,7 +55,7 @@ export interface CurrentLimitsDeps {
   clock: Clock
 }
 
-/** The limits of a caller, read from the very plans that the limiter consumes from. */
+/** The limits of a caller, read from the same plans that the rate limiter uses. */
 export class CurrentLimitsService {
   readonly #deps: CurrentLimitsDeps
 
@@ -66,7 +63,6 @@ export class CurrentLimitsService {
     this.#deps = deps
   }
 
-  /** Everything that bounds the caller at this moment. */
   async get(caller: Caller): Promise<CurrentLimits> {
     const balancesNano = await this.#spendable(caller)
     return {
@@ -79,12 +75,15 @@ export class CurrentLimitsService {
     }
   }
 
-  /** One page of models and endpoints with the fill of their windows, in one store call. Fails with `invalid_request` for a cursor of another list. */
+  /**
+   * One page of models and endpoints with the state of their windows, in one store call. Fails with `invalid_request` on
+   * a cursor of another list.
+   */
   async live(caller: Caller, { first, after }: PageRequest): Promise<Page<LiveLimits>> {
     const scope = { list: 'rate_limits', accountId: caller.accountId }
     const plans = this.#plansOf(caller)
     const [behind] = after == null ? [] : decodeCursor(scope, z.tuple([z.string()]), after)
-    // A model that was taken out meanwhile ends the list, as if it had been its last.
+    // If the cursor's model was removed meanwhile, the list ends as if it had been the last one.
     const start = behind === undefined ? 0 : plans.findIndex(({ subject }) => subject === behind) + 1 || plans.length
     const page = toPage(plans.slice(start, start + first + 1), first, { scope, keyOf: ({ subject }) => [subject] })
     const fills = page.items.length === 0 ? [] : await this.#deps.rateLimits.fillOf(page.items)
@@ -121,7 +120,7 @@ export class CurrentLimitsService {
   }
 }
 
-/** The smallest number of each kind: a request must pass all its windows. */
+/** The smallest limit of each kind: a request must pass all its windows. */
 function amountsOf(plan: RatePlan): SubjectLimits['amounts'] {
   const amounts = new Map<RateLimitType, number>()
   for (const { name, charge } of windowsOf(plan)) {
@@ -131,7 +130,7 @@ function amountsOf(plan: RatePlan): SubjectLimits['amounts'] {
   return [...amounts].map(([type, amount]) => ({ type, amount }))
 }
 
-/** What the key may still spend in its period; null without a limit. */
+/** The remainder of the key's limit in its period; null without a limit. */
 function leftOfKeyNano({ limits, usage }: ApiKeyWithUsage, currency: Currency): bigint | null {
   const limitNano = limits[`${currency}Nano`]
   if (limitNano === null) return null

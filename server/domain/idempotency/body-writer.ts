@@ -2,10 +2,13 @@ import type { BodyVault } from './body-vault.ts'
 import type { KeptBody, RunId, StorageLimits, StoringRun } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 
-/** A row of a body. Read as text, as the driver does, it stays below what V8 takes for a large object and collects late. */
+/**
+ * Size of one row of a body. As text, which the driver reads, it stays below V8's threshold for large objects, which are
+ * collected late.
+ */
 export const CHUNK_BYTES = 61_440
 const CHUNKS_AT_ONCE = 4
-/** A smaller body lies in its record; a larger one is stored in pieces of this size, one statement each. */
+/** A smaller body is stored in its record; a larger one in batches of this size, one statement each. */
 export const BATCH_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 
 export interface BodyWriterDeps {
@@ -15,8 +18,8 @@ export interface BodyWriterDeps {
 }
 
 /**
- * Stores a response's body while it passes: some rows at a time, so that memory holds no more of it. A body that is too
- * large, or for which its account or the database has no room, is dropped; the response passes all the same.
+ * Stores a response body as it streams, a few rows at a time to limit memory. A body that is too large, or exceeds the
+ * quota of its account or the database, is dropped; the response still reaches the client.
  */
 export class BodyWriter {
   readonly #run: StoringRun
@@ -45,7 +48,7 @@ export class BodyWriter {
     if (this.#bufferedBytes >= BATCH_BYTES) await this.#store(BATCH_BYTES)
   }
 
-  /** Stores what is left and says where the body lies; more may follow. */
+  /** Stores the rest and returns where the body is stored; more may follow. */
   async flush(): Promise<KeptBody> {
     if (this.#chunks > 0 && this.#bufferedBytes > 0) await this.#store(1)
     if (this.#dropped) return { kind: 'dropped', bytes: this.#bytes }
@@ -56,7 +59,7 @@ export class BodyWriter {
     return { kind: 'chunks', count: this.#chunks, bytes: this.#bytes }
   }
 
-  /** Stores no more of the body, and removes what was stored. */
+  /** Stops storing the body, and removes the stored part. */
   async drop(): Promise<void> {
     this.#dropped = true
     this.#buffered = []
@@ -95,7 +98,7 @@ export interface BodyReaderDeps {
   vault: BodyVault
 }
 
-/** A kept body's bytes: at once where they lie in the record, else row by row. */
+/** Reads a stored body: at once if it is in the record, otherwise row by row. */
 export function readBody(
   run: RunId,
   body: Exclude<KeptBody, { kind: 'dropped' }>,

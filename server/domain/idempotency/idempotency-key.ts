@@ -5,7 +5,7 @@ import { DomainError } from '../errors.ts'
 const HASHED_AT_ONCE_BYTES = 1024 * 1024
 const KEY_FORM = /^[A-Za-z0-9_-]{1,255}$/
 
-/** The value of an `Idempotency-Key` header. Fails with `invalid_request`. */
+/** Parses an `Idempotency-Key` header. Fails with `invalid_request`. */
 export function parseIdempotencyKey(text: string): string {
   if (KEY_FORM.test(text)) return text
   throw new DomainError(
@@ -15,12 +15,12 @@ export function parseIdempotencyKey(text: string): string {
   )
 }
 
-/** What two requests must share to be the same: method, path and the body's exact bytes. */
+/** Identifies equal requests: same method, path and exact body bytes. */
 export async function fingerprintOf(request: { method: string; path: string; body: Buffer }): Promise<Buffer> {
   const { method, path, body } = request
   const hash = createHash('sha256').update(`${method}\n${path}\n`)
   for (let start = 0; start < body.length; start += HASHED_AT_ONCE_BYTES) {
-    // Other requests have their turn between two slices of a large body.
+    // Other requests run between two slices of a large body.
     if (start > 0) await setImmediate()
     hash.update(body.subarray(start, start + HASHED_AT_ONCE_BYTES))
   }

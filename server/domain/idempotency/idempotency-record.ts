@@ -1,47 +1,47 @@
 import type { Usage } from '../metering/hold.ts'
 import type { RatePlan } from '../rate-limits/rate-plan.ts'
 
-/** Whose record it is; an account's keys are its own. */
+/** The owner and key of a record; each account has its own keys. */
 export interface RecordId {
   accountId: string
   key: string
 }
 
-/** The execution that a record stands for. Every write names it, so that a process that lost its record cannot change it. */
+/** The execution behind a record. Every write names it, so that a process that lost its record cannot change it. */
 export interface RunId extends RecordId {
-  /** As the database knows it, with dashes. */
+  /** With dashes, as in the database. */
   requestId: string
-  /** Null: nobody works on it. */
+  /** Null if no process is working on it. */
   processId: string | null
 }
 
-/** An execution whose response is being stored. */
 export interface StoringRun extends RunId {
   expiresAt: Date
 }
 
-/** A request about to be executed under its key. */
 export interface Claim extends RunId {
   fingerprint: Buffer
 }
 
-/** How much may be stored, in bytes; the two sums are of what was written in 24 hours. */
+/** Storage limits in bytes; the two totals cover the last 24 hours. */
 export interface StorageLimits {
   maxResponseBytes: number
   maxAccountBytes: number
   maxTotalBytes: number
 }
 
-/** What an answer costs: enough to charge it after its process died, and to count its repeats in the same window. */
+/**
+ * The price of a response: enough to charge it after its process died, and to count repeats against the same rate window.
+ */
 export interface AnswerPrice {
   usage: Usage
-  /** The hold's amount, which no charge exceeds. */
+  /** The hold's amount, the maximum charge. */
   maxNanoUsd: bigint
   admittedAt: Date
   ratePlan: RatePlan
 }
 
-/** Where the body of a response is: in the record, in rows of its own, or nowhere since there was no room for it. */
+/** Where a response body is stored: in the record, in its own rows, or nowhere because there was no room. */
 export type KeptBody =
   | { kind: 'inline'; sealed: Uint8Array; bytes: number }
   | { kind: 'chunks'; count: number; bytes: number }
@@ -55,17 +55,17 @@ export interface KeptAnswer {
 }
 
 export interface IdempotencyRecord extends Claim {
-  /** Its 24 hours are over, by the clock of the database. */
+  /** Its 24 hours have passed, by the database's clock. */
   expired: boolean
-  /** `answered`: the answer is kept, its charge is not known to be durable. */
+  /** `answered`: the response is stored, but its charge may not be durable yet. */
   state: 'in_progress' | 'answered' | 'done'
-  /** The process that works on it renews its lease. */
+  /** The process working on it still renews its lease. */
   alive: boolean
   /** Null while in progress. */
   answer: KeptAnswer | null
 }
 
-/** The `Idempotency-Key` that a request was made under, and how often its answer was given again. */
+/** The `Idempotency-Key` of a request, and how often its response was replayed. */
 export interface RequestKey {
   key: string
   replays: number

@@ -30,8 +30,8 @@ const NO_ANSWER = {
 const KEPT_HOURS = 24
 
 /**
- * Records of executions; each method is one statement, and every change applies only while the run still owns its record.
- * The clock of the database decides when a record expires; `at`, the process's own time, is what only test databases trust.
+ * Records of executions. Each method is one statement, and every change applies only while the run still owns its record.
+ * The database's clock decides when a record expires; `at`, the process's own time, is used only by test databases.
  */
 export class IdempotencyRepository {
   readonly #db: Kysely<Database>
@@ -42,7 +42,7 @@ export class IdempotencyRepository {
     this.#jobs = jobs
   }
 
-  /** When the new record expires; undefined when the key has one already. */
+  /** Returns the new record's expiry; undefined if the key already has a record. */
   async insert(claim: Claim, at: Date): Promise<Date | undefined> {
     const row = await this.#db
       .insertInto('idempotency_records')
@@ -68,7 +68,10 @@ export class IdempotencyRepository {
     return row === undefined ? undefined : { ...toRecord(row), alive: row.alive, expired: row.expired }
   }
 
-  /** Begins anew in place of an execution that is over or abandoned; gives the new expiry, undefined when somebody was faster. */
+  /**
+   * Replaces an execution that ended or was abandoned; returns the new expiry, or undefined if another process was
+   * faster.
+   */
   async takeOver(seen: IdempotencyRecord, claim: Claim, at: Date): Promise<Date | undefined> {
     const row = await this.#updateOf(seen, { state: seen.state })
       .set({ ...claimColumns(claim, at), ...NO_ANSWER })
@@ -78,12 +81,12 @@ export class IdempotencyRepository {
     return row?.expires_at
   }
 
-  /** Makes an answered execution this process's work; false when somebody was faster. */
+  /** Assigns an answered execution to this process; false if another process was faster. */
   resume(seen: IdempotencyRecord, processId: string): Promise<boolean> {
     return this.#update(seen, { state: 'answered' }, { process_id: processId })
   }
 
-  /** Keeps the response; false when another process took the record over, or when an inline body does not fit the quota. */
+  /** Stores the response; false if another process took the record over, or if an inline body exceeds the quota. */
   answered(
     run: StoringRun,
     answer: KeptAnswer,
@@ -101,12 +104,12 @@ export class IdempotencyRepository {
     return this.#update(run, { state: 'in_progress', ...condition }, columns)
   }
 
-  /** `body` where it grew after the answer was kept; white space is not worth counting. */
+  /** `body` is set if it grew after the response was stored; white space does not count against the quota. */
   async finish(run: RunId, body: KeptBody | null): Promise<void> {
     await this.#update(run, { state: 'answered' }, { state: 'done', ...(body === null ? {} : bodyColumns(body)) })
   }
 
-  /** Whether the run's usage stands: then its charge is durable. */
+  /** Whether the run's usage is stored, which proves that its charge is durable. */
   async isSettled({ accountId, requestId }: RunId, admittedAt: Date): Promise<boolean> {
     const row = await this.#db
       .selectFrom('usage_events')
@@ -118,12 +121,10 @@ export class IdempotencyRepository {
     return row !== undefined
   }
 
-  /** Leaves an answered execution to whoever comes next. */
   async releaseClaim(run: RunId): Promise<void> {
     await this.#update(run, { state: 'answered' }, { process_id: null })
   }
 
-  /** Counts a repeat that gets the kept answer. */
   async countReplay({ accountId, key, requestId }: RunId): Promise<void> {
     await this.#db
       .updateTable('idempotency_records')
@@ -134,7 +135,7 @@ export class IdempotencyRepository {
       .execute()
   }
 
-  /** What is still known of the keys under which requests were made, by request; ids as the database has them. */
+  /** The stored idempotency keys of requests, by request; ids as in the database. */
   async findByRequests(accountId: string, requestIds: readonly string[]): Promise<Map<string, RequestKey>> {
     const rows = await this.#db
       .selectFrom('idempotency_records')
@@ -147,7 +148,6 @@ export class IdempotencyRepository {
     )
   }
 
-  /** Forgets an execution that came to nothing. */
   async remove(run: RunId): Promise<void> {
     await this.#db
       .deleteFrom('idempotency_records')
@@ -159,7 +159,7 @@ export class IdempotencyRepository {
       .execute()
   }
 
-  /** Stores chunks that follow each other, the first at `position`; false, and none is stored, if they do not fit the quota. */
+  /** Stores consecutive chunks, the first at `position`; returns false and stores none if they exceed the quota. */
   async addChunks(
     run: StoringRun,
     { position, chunks, limits }: { position: number; chunks: readonly Buffer[]; limits: StorageLimits },
@@ -189,7 +189,7 @@ export class IdempotencyRepository {
     return this.#deleteChunks(run)
   }
 
-  /** Forgets up to `limit` records that have expired; returns how many. */
+  /** Deletes up to `limit` expired records; returns how many. */
   async deleteExpired(at: Date, limit: number): Promise<number> {
     const { numDeletedRows } = await this.#jobs
       .deleteFrom('idempotency_records')
@@ -210,7 +210,6 @@ export class IdempotencyRepository {
     return Number(numDeletedRows)
   }
 
-  /** Stops counting what has expired. */
   async releaseBytes(at: Date): Promise<void> {
     await sql`select release_idempotency_bytes(${instantAt(at)})`.execute(this.#db)
   }
@@ -248,13 +247,12 @@ export class IdempotencyRepository {
   }
 }
 
-/** What must still hold of a record for a change to apply. */
 interface ExpectedRecord {
   state: IdempotencyRecordRow['state']
   condition?: RawBuilder<boolean>
 }
 
-/** Takes the bytes from the quota as the statement runs: as a scalar subquery it is evaluated once. */
+/** Takes the bytes from the quota; as a scalar subquery it is evaluated only once per statement. */
 function hasRoom(
   { accountId, expiresAt }: StoringRun,
   contents: readonly Uint8Array[],
@@ -315,7 +313,7 @@ function toAnswer(row: IdempotencyRecordRow, status: number): KeptAnswer {
   }
 }
 
-/** As the column holds it: JSON has no 64-bit integers and no dates. */
+/** The column's form: JSON has no 64-bit integers and no dates. */
 type PriceJson = Omit<AnswerPrice, 'usage' | 'maxNanoUsd' | 'admittedAt'> & {
   usage: Omit<Usage, 'lines'> & { lines: { type: string; units: number; amountNanoUsd: string }[] }
   maxNanoUsd: string

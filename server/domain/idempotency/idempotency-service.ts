@@ -21,7 +21,7 @@ import type { IdempotencyRepository } from './idempotency-repository.ts'
 import { IdempotentRun } from './idempotent-run.ts'
 import { RunningRequests } from './running-requests.ts'
 
-/** A request waits no longer for the database to record its key. */
+/** Maximum time that a request waits for the database to record its key. */
 const CLAIM_PATIENCE_MS = 5_000
 const POLL_MS_MIN = 25
 const POLL_MS_MAX = 1_000
@@ -29,20 +29,18 @@ const DELETED_AT_ONCE_MAX = 200
 
 export interface IdempotentRequest {
   context: RequestContext
-  /** As the caller sent it. */
   key: string
   method: string
   path: string
   body: Buffer
 }
 
-/** The answer of an earlier request with the same key. */
 export interface Replay {
   status: number
   headers: Record<string, string>
   bytes: number
   body: Buffer | AsyncGenerator<Buffer, void>
-  /** What the repeat consumed of the original's request window; null where the original had none. */
+  /** The repeat's consumption of the original's rate window; null if the original had none. */
   grant: RateGrant | null
 }
 
@@ -57,17 +55,17 @@ export interface IdempotencyServiceDeps {
   /** Lease under which this process executes. */
   processId: string
   wait: (milliseconds: number) => Promise<void>
-  /** How long a duplicate waits for the first: as long as an upstream may take. */
+  /** How long a duplicate waits for the first request: as long as an upstream may take. */
   waitMsMax: number
   limits: StorageLimits
   log: Log
 }
 
 /**
- * Requests with an `Idempotency-Key`: executed once per account and key in 24 hours,
- * and charged once, whichever process dies in between. A record is inserted before anything is held, keeps the answer before
- * it is charged, and is over when the charge is durable. The next request with the key goes on where a dead process stopped:
- * without an answer it executes anew, with one it only charges, under the same request id and day.
+ * Requests with an `Idempotency-Key`: executed and charged only once per account and key in 24 hours, even if a process
+ * dies. A record is inserted before money is reserved, stores the response before the charge, and is done once the charge
+ * is durable. If a process died, the next request with the key continues: without a stored response it executes again,
+ * with one it only charges, under the same request id and day.
  */
 export class IdempotencyService {
   readonly #deps: IdempotencyServiceDeps
@@ -79,9 +77,9 @@ export class IdempotencyService {
   }
 
   /**
-   * A run to be executed by the caller and ended with `finish` or `abandon`, or the answer of an earlier one. Fails with
-   * `invalid_request` (form of the key), `idempotency_mismatch`, `conflict` (the first takes too long, or its response was
-   * not stored) and, for a repeat, with the refusals of its rate window and of the charge that it makes up for.
+   * Returns a run for the caller to execute and end with `finish` or `abandon`, or the response of an earlier one. Fails
+   * with `invalid_request` (form of the key), `idempotency_mismatch`, `conflict` (the first request takes too long, or
+   * its response was not stored) and, for a repeat, with the errors of its rate limit and of a charge that it completes.
    */
   async begin(request: IdempotentRequest): Promise<Begun> {
     const id = { accountId: request.context.caller.accountId, key: parseIdempotencyKey(request.key) }
@@ -104,7 +102,7 @@ export class IdempotencyService {
     }
   }
 
-  /** Repeats writes that failed, and forgets what is older than 24 hours; returns how many records went. */
+  /** Retries failed writes and deletes records older than 24 hours; returns how many. */
   async maintain(): Promise<number> {
     const writes = this.#unwritten.splice(0)
     await Promise.all(writes.map((write) => write().catch(() => this.#unwritten.push(write))))
@@ -117,7 +115,7 @@ export class IdempotencyService {
     }
   }
 
-  /** As the only one in this process that works on the key. */
+  /** Runs as the only request in this process that works on the key. */
   async #lead(context: RequestContext, claim: Claim, end: () => void): Promise<Begun> {
     try {
       const found = await this.#claimOrFind(context, claim)
@@ -127,14 +125,17 @@ export class IdempotencyService {
       return replay
     } catch (error) {
       end()
-      // A claim whose answer got lost may stand; while this process lives, no other would take it over.
+      // The claim may exist although its result was lost; while this process lives, no other would take it over.
       const mayHaveClaimed = !(error instanceof DomainError) || error.code === 'unavailable'
       if (mayHaveClaimed) this.#unwritten.push(() => this.#deps.records.remove(claim))
       throw error
     }
   }
 
-  /** When the claim expires if the request is this process's to execute, else a record with an answer: its own to charge, or over. */
+  /**
+   * Returns the claim's expiry if this process must execute the request, otherwise a record with a response: this
+   * process's to charge, or done.
+   */
   async #claimOrFind(context: RequestContext, claim: Claim): Promise<IdempotencyRecord | Date> {
     const { records, clock, processId, wait, waitMsMax } = this.#deps
     let waitedMs = 0
@@ -145,7 +146,7 @@ export class IdempotencyService {
       if (seen === undefined) continue
       if (!seen.expired) assertSame(seen.fingerprint, claim.fingerprint)
       if (!seen.expired && seen.state === 'done') return seen
-      // This process leads the key, so a record of its own that is not over was given up.
+      // This process leads the key, so an unfinished record of its own was abandoned.
       if (seen.expired || !seen.alive || seen.processId === processId) {
         const taken = await this.#takeUp(seen, claim)
         if (taken !== undefined) return taken
@@ -158,7 +159,10 @@ export class IdempotencyService {
     }
   }
 
-  /** Takes over what is expired or abandoned: anew, or only to be charged if its answer is kept. Undefined when somebody was faster. */
+  /**
+   * Takes over an expired or abandoned record: to execute it again, or only to charge it if its response is stored.
+   * Undefined if another process was faster.
+   */
   async #takeUp(seen: IdempotencyRecord, claim: Claim): Promise<IdempotencyRecord | Date | undefined> {
     const { records, clock, processId } = this.#deps
     if (seen.expired || seen.state !== 'answered') return records.takeOver(seen, claim, clock.now())
@@ -175,7 +179,7 @@ export class IdempotencyService {
     return { kind: 'replay', replay: { status, headers, bytes: answer.body.bytes, body, grant } }
   }
 
-  /** A repeat is a request of the same kind that costs nothing; it makes up for the charge that the first one owes. */
+  /** Counts a repeat as a free request of the same kind, and completes a charge that the first request left open. */
   async #admit(context: RequestContext, record: IdempotencyRecord, price: AnswerPrice): Promise<RateGrant> {
     const { records, rateLimiter } = this.#deps
     const plan = planOfRepeat(price.ratePlan, context.caller.keyId)
@@ -207,7 +211,7 @@ export class IdempotencyService {
   }
 }
 
-/** The request windows of the first one; those of its key only where the repeat comes with that key as well. */
+/** The first request's windows; its key's windows only if the repeat uses the same API key. */
 function planOfRepeat({ keyWindows, ...plan }: RatePlan, keyId: string | null): RatePlan {
   const free = { tokens: null, credits: null }
   if (keyWindows === undefined) return { ...plan, ...free, apiKeyId: keyId }

@@ -4,36 +4,34 @@ import { BodyWriter, type BodyWriterDeps } from './body-writer.ts'
 import type { AnswerPrice, KeptBody, StoringRun } from './idempotency-record.ts'
 import type { IdempotencyRepository } from './idempotency-repository.ts'
 
-/** An answer as a repeat will get it. */
 export interface AnswerToKeep {
   status: number
   headers: Record<string, string>
-  /** `pieces`: the body was given piece by piece. */
+  /** `pieces`: the body was streamed through `piece`. */
   body: Buffer | 'pieces'
-  /** Null for an answer that costs nothing. */
+  /** Null for a free response. */
   price: AnswerPrice | null
 }
 
 export interface IdempotentRunDeps extends BodyWriterDeps {
   records: IdempotencyRepository
   log: Log
-  /** Takes a write that failed, to be tried again. */
   later: (write: () => Promise<void>) => void
-  /** The run is over: whoever waits for it may look. */
+  /** Called at the end of the run to wake waiting duplicates. */
   ended: () => void
 }
 
 /**
- * The one execution of a request under its idempotency key. It keeps its answer before the charge (`piece`, `answered`) and
- * ends with `finish` or `abandon`; neither fails, and one that cannot be written now is written later.
+ * The single execution of a request under its idempotency key. It stores its response before the charge (`piece`,
+ * `answered`) and ends with `finish` or `abandon`. Neither of these fails: a failed write is retried later.
  */
 export class IdempotentRun {
   readonly #id: StoringRun
   readonly #deps: IdempotentRunDeps
   readonly #writer: BodyWriter
-  /** `keeping`: the answer is being written, and a failure leaves open whether it was. */
+  /** `keeping`: the response is being written, so a failure leaves open whether it was stored. */
   #state: 'in_progress' | 'keeping' | 'answered' | 'done' = 'in_progress'
-  /** Something came after the answer was kept, such as white space at its end. */
+  /** Bytes arrived after the response was stored, such as trailing white space. */
   #trailed = false
 
   constructor(id: StoringRun, deps: IdempotentRunDeps) {
@@ -42,23 +40,24 @@ export class IdempotentRun {
     this.#writer = new BodyWriter(id, deps)
   }
 
-  /** An answer is kept already. */
   get isAnswered(): boolean {
     return this.#state === 'answered' || this.#state === 'done'
   }
 
-  /** Whether a repeat can get the response, as far as is known yet: false once it is too large or there is no room for it. */
+  /** Whether a repeat can get the response, as far as known: false once it is too large or exceeds the quota. */
   get isStored(): boolean {
     return !this.#writer.isDropped
   }
 
-  /** The next bytes of a body that streams. */
   piece(bytes: Uint8Array): Promise<void> {
     this.#trailed = this.isAnswered
     return this.#writer.write(bytes)
   }
 
-  /** Keeps the answer; fails with `conflict` when another process took the request over, and then nothing may be charged. */
+  /**
+   * Stores the response; fails with `conflict` if another process took the request over, in which case nothing may be
+   * charged.
+   */
   async answered({ status, headers, body, price }: AnswerToKeep): Promise<void> {
     if (body !== 'pieces') await this.#writer.write(body)
     let kept = await this.#writer.flush()
@@ -70,7 +69,7 @@ export class IdempotentRun {
     }
     let owned = await keep()
     if (!owned && kept.kind === 'inline') {
-      // Perhaps only the room for the body was missing.
+      // Perhaps only the body exceeded the quota.
       await this.#writer.drop()
       kept = await this.#writer.flush()
       owned = await keep()
@@ -85,7 +84,7 @@ export class IdempotentRun {
     this.#state = stateAfter(price, kept)
   }
 
-  /** The answer is complete and charged. One that was never kept is forgotten. */
+  /** Marks the response as complete and charged. A response that was never stored is deleted. */
   async finish(): Promise<void> {
     if (!this.isAnswered) return this.abandon()
     if (this.#state === 'answered') {
@@ -97,7 +96,7 @@ export class IdempotentRun {
     this.#deps.ended()
   }
 
-  /** The request failed: a repeat executes it anew, or only charges it when its answer is kept. */
+  /** Marks the request as failed: a repeat executes it again, or only charges it if its response is stored. */
   async abandon(): Promise<void> {
     const { records } = this.#deps
     if (!this.isAnswered) await this.#write(() => records.remove(this.#id))
@@ -118,7 +117,7 @@ export class IdempotentRun {
   }
 }
 
-/** What is not stored cannot be recovered: then a crash before the charge leaves the response unpaid. */
+/** An unstored response cannot be recovered: a crash before the charge leaves it unpaid. */
 function stateAfter(price: AnswerPrice | null, body: KeptBody): 'answered' | 'done' {
   return price === null || body.kind === 'dropped' ? 'done' : 'answered'
 }

@@ -4,7 +4,7 @@ interface Running {
   end: () => void
 }
 
-/** The keys that this process works on, so that duplicates here wait for an event and not for the database. */
+/** The keys in progress in this process, so that local duplicates wait for an event instead of the database. */
 export class RunningRequests {
   readonly #running = new Map<string, Running>()
 
@@ -12,7 +12,7 @@ export class RunningRequests {
     return this.#running.get(lane)
   }
 
-  /** Takes the lane; the returned function gives it back, once. */
+  /** Enters the lane; the returned function leaves it, only once. */
   begin(lane: string, fingerprint: Buffer): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     const running = { fingerprint, ended: promise, end: resolve }

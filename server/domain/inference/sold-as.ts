@@ -2,7 +2,7 @@ import type { ModelDefinition, ModelType } from '../catalogue/model-definition.t
 import type { UsageModelType, UsageUnitType } from '../metering/hold.ts'
 import type { SoldAs } from '../metering/metered-run.ts'
 
-/** The kinds of models that usage distinguishes; null where the specification names none. */
+/** Model types in usage reports; null for types that usage reports do not distinguish. */
 const USAGE_MODEL_TYPES: Record<ModelType, UsageModelType | null> = {
   text: 'LLM',
   embedding: null,
@@ -15,7 +15,6 @@ const USAGE_MODEL_TYPES: Record<ModelType, UsageModelType | null> = {
   video: 'VIDEO',
 }
 
-/** How usage records a request to a model. */
 export function soldAs({ id, name, type }: ModelDefinition, unitType: UsageUnitType): SoldAs {
   return { sku: id, modelName: name ?? id, modelType: USAGE_MODEL_TYPES[type], unitType }
 }

@@ -2,16 +2,19 @@ import { ThrottledTask } from '../throttled-task.ts'
 import type { PubSub } from '../pub-sub.ts'
 
 const CHANNEL = 'balances'
-/** Changes within one interval travel together. */
+/** Changes within one interval share a message. */
 const PACE = { intervalMs: 50 }
 
-/** In place of ids: messages were lost, and with them which accounts moved. */
+/** Sent instead of ids if messages were lost, so the changed accounts are unknown. */
 const ANY = '*'
 
-/** Null stands for all accounts: each of them may have changed. */
+/** Null means that any account may have changed. */
 type Listener = (accountIds: readonly string[] | null) => void
 
-/** Says, across processes, which accounts' money moved. Only ids travel, in one message an interval, however many settle. */
+/**
+ * Announces across processes which accounts' money moved. One message per interval carries only ids, however many
+ * requests settle.
+ */
 export class AccountChanges {
   readonly #pubSub: PubSub
   readonly #listeners: Listener[] = []
@@ -31,13 +34,13 @@ export class AccountChanges {
     })
   }
 
-  /** To be called after a commit that moved the account's balance or held amount. */
+  /** Call after a commit that changed the account's balance or held amount. */
   changed(accountId: string): void {
     this.#changed.add(accountId)
     this.#publishing.request()
   }
 
-  /** For as long as the process runs. */
+  /** The listener stays for the life of the process. */
   listen(listener: Listener): void {
     this.#listeners.push(listener)
   }

@@ -6,16 +6,16 @@ import type { AccountChanges } from './account-changes.ts'
 import type { AccountBalances } from './ledger.ts'
 import type { LedgerRepository } from './ledger-repository.ts'
 
-/** A watcher hears of a commit within this, the interval of the changes and a read. */
+/** A watcher sees a commit within this interval, the interval of the changes and one read. */
 const PACE = { intervalMs: 50, retryMs: 1_000 }
-/** The watchers of these are served before those of the next are woken, or in a burst all would wait for the last. */
+/** Accounts served before the next watchers are woken; otherwise in a burst all would wait for the last one. */
 const ACCOUNTS_PER_TURN = 10
 
 type Watcher = (balances: AccountBalances) => void
 
 /**
- * Tells watchers of an account's balance that it changed, across processes. The value is read from the database, once
- * per interval for all watched accounts, so what a watcher sees was committed.
+ * Reports balance changes of accounts to watchers, across processes. The value is read from the database, once per
+ * interval for all watched accounts, so watchers see only committed values.
  */
 export class BalanceFeed {
   readonly #changes: AccountChanges
@@ -34,14 +34,14 @@ export class BalanceFeed {
     })
   }
 
-  /** To be called after a commit that moved the account's balance or held amount. */
+  /** Call after a commit that changed the account's balance or held amount. */
   changed(accountId: string): void {
     this.#changes.changed(accountId)
   }
 
   /**
-   * The account's balances: the current ones at once, then again whenever they changed, never the same twice in a row. A
-   * slow reader skips to the newest value. Ends when `signal` aborts.
+   * Yields the account's balances: the current ones first, then each change, never the same twice in a row. A slow reader
+   * skips to the newest value. Ends when `signal` aborts.
    */
   async *watch(accountId: string, signal: AbortSignal): AsyncGenerator<AccountBalances, void> {
     let newest: AccountBalances | undefined
@@ -61,7 +61,7 @@ export class BalanceFeed {
         if (newest === undefined) await new Promise<void>((resolve) => (wake = resolve))
         const value: AccountBalances | undefined = newest
         newest = undefined
-        // A commit from before the first reading may be heard of only after it.
+        // The message for a commit before the first read may arrive after it.
         if (value === undefined || signal.aborted || isDeepStrictEqual(value, last)) continue
         last = value
         yield value
@@ -76,7 +76,7 @@ export class BalanceFeed {
     this.#reading.stop()
   }
 
-  /** False when the database failed; then what is due stays so. */
+  /** False if the database failed; the due accounts then stay due. */
   async #deliver(): Promise<boolean> {
     const accountIds = [...this.#stale].filter((accountId) => this.#watchers.has(accountId))
     this.#stale.clear()

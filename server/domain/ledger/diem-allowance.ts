@@ -13,18 +13,18 @@ interface EndedHold {
 }
 
 /**
- * The daily DIEM allowance: what stake grants at 00:00 UTC, and what of yesterday's expires then (specification,
- * Authentication 3). It is posted lazily, by the first request of an account on a day, once whoever comes first. The
- * database's clock decides the day, so a process whose clock is wrong grants nothing twice and expires nothing early.
+ * The daily DIEM allowance: at 00:00 UTC stake grants the new day's DIEM, and yesterday's unspent DIEM expires. Both are
+ * posted lazily, only once, by the first request of an account on a day. The database's clock decides the day, so a
+ * process with a wrong clock grants nothing twice and expires nothing early.
  */
 export class DiemAllowance {
   readonly #ledger: LedgerRepository
   readonly #clock: Clock
   readonly #ids: IdSource
-  /** Accounts whose current day is known to have begun: one database call a day and process. */
+  /** Accounts whose current day has begun, so that each process calls the database once a day. */
   readonly #begunDay = new RecentCache<string>({ entriesMax: ACCOUNTS_REMEMBERED_MAX })
   readonly #beginning = new Map<string, Promise<void>>()
-  /** How far the database's clock is ahead of this process's, by the last posting. */
+  /** How far the database's clock was ahead of this process's at the last posting. */
   #aheadMs = 0
 
   constructor(deps: { ledger: LedgerRepository; clock: Clock; ids: IdSource }) {
@@ -33,15 +33,15 @@ export class DiemAllowance {
     this.#ids = deps.ids
   }
 
-  /** The current instant by the database's clock, as far as this process knows it. */
+  /** The current time by the database's clock, as far as this process knows it. */
   now(): Date {
     return this.#toLedger(this.#clock.now())
   }
 
-  /** Makes sure that the allowance of the instant's UTC day is granted. */
+  /** Ensures that the allowance for this UTC day is granted. */
   async ensure(accountId: string, instant: Date): Promise<void> {
     if (this.#begunDay.get(accountId) === utcDay(this.#toLedger(instant))) return
-    // One call for all that wait: they go on in the order in which they came.
+    // One call serves all waiting requests, which continue in their order of arrival.
     const begin =
       this.#beginning.get(accountId) ?? this.#begin(accountId).finally(() => this.#beginning.delete(accountId))
     this.#beginning.set(accountId, begin)
@@ -55,17 +55,17 @@ export class DiemAllowance {
     this.#begunDay.set(accountId, utcDay(instant))
   }
 
-  /** The DIEM granted on the current UTC day so far, in nano-DIEM. */
+  /** The DIEM granted so far on the current UTC day, in nano-DIEM. */
   async grantedToday(accountId: string): Promise<bigint> {
     return this.#ledger.allowanceSince(accountId, utcMidnight(this.now()))
   }
 
-  /** After a change of stake: an increase counts today already, a decrease from the next day on. */
+  /** Applies a change of stake: an increase counts today, a decrease from the next day. */
   async stakeChanged(accountId: string): Promise<void> {
     await this.#ledger.grantDiemRise(accountId, this.#posting())
   }
 
-  /** What a hold of an earlier day did not use belongs to that day and expires with it. */
+  /** Expires the unused part of an earlier day's hold, because it belongs to that day. */
   async expireRest({ accountId, requestId, day }: EndedHold, restNano: bigint): Promise<void> {
     if (day === utcDay(this.now())) return
     await this.#ledger.expireDiemRest({ accountId, requestId, day, restNano }, this.#posting())

@@ -5,7 +5,7 @@ import type { Currency } from '../money.ts'
 import type { Balance, LedgerTransfer } from './ledger.ts'
 import { itemAt } from '../item-at.ts'
 
-/** What every posting needs of its process; the database's clock decides about days. */
+/** Process data for every ledger entry; the database's clock decides the day. */
 export interface Posting {
   at: Date
   newId: () => string
@@ -14,7 +14,7 @@ export interface Posting {
 export interface GrantPosting {
   transferId: string
   accountId: string
-  /** Negative: a correction. */
+  /** Negative for a correction. */
   amountNano: bigint
   reference: string | null
   reason: string
@@ -26,11 +26,10 @@ export type GrantResult =
   | { outcome: 'insufficient'; freeNano: bigint }
   | { outcome: 'account_missing' }
 
-/** The unused part of a DIEM hold. */
 export interface DiemRest {
   accountId: string
   requestId: string
-  /** On which the hold was admitted. */
+  /** The day of the hold's admission. */
   day: string
   restNano: bigint
 }
@@ -50,7 +49,7 @@ export class LedgerRepository {
     this.#reports = reports
   }
 
-  /** A grant or correction in one statement, so that no lock of the balance spans a round trip. */
+  /** Posts a grant or correction in one statement, so that no balance lock spans a round trip. */
   async grant({ transferId, accountId, amountNano, reference, reason, at }: GrantPosting): Promise<GrantResult> {
     const { rows } = await sql<GrantRow>`
       select g.outcome, g.free_nano, (g.transfer).* from grant_usd(${accountId}::uuid, ${transferId}::uuid,
@@ -82,14 +81,17 @@ export class LedgerRepository {
     return balances
   }
 
-  /** Grants the DIEM of the current day and expires that of the day before; returns the instant that decided the day. */
+  /** Grants the current day's DIEM and expires the previous day's; returns the time that decided the day. */
   async startDiemDay(accountId: string, { at, newId }: Posting): Promise<Date> {
     const { rows } = await sql<DecidedRow>`
       select start_diem_day(${accountId}::uuid, ${at}, ${newId()}::uuid, ${newId()}::uuid) as instant`.execute(this.#db)
     return decidedInstant(rows)
   }
 
-  /** Grants what the account's stake of the current day exceeds its allowance by; returns the instant that decided the day. */
+  /**
+   * Grants the difference if the account's stake of the current day exceeds its allowance; returns the time that decided
+   * the day.
+   */
   async grantDiemRise(accountId: string, { at, newId }: Posting): Promise<Date> {
     const newIds = [newId(), newId(), newId()]
     const { rows } = await sql<DecidedRow>`
@@ -97,13 +99,13 @@ export class LedgerRepository {
     return decidedInstant(rows)
   }
 
-  /** Expires up to `restNano` that a hold of `day` left; once for each request. */
+  /** Expires up to `restNano` left by a hold of `day`; only once per request. */
   async expireDiemRest(rest: DiemRest, { at, newId }: Posting): Promise<void> {
     await sql`select expire_diem_rest(${rest.accountId}::uuid, ${rest.requestId}::uuid, ${rest.day}::date,
       ${rest.restNano.toString()}::bigint, ${at}, ${newId()}::uuid)`.execute(this.#db)
   }
 
-  /** DIEM allowance posted from `since` on. */
+  /** DIEM allowance posted since `since`. */
   async allowanceSince(accountId: string, since: Date): Promise<bigint> {
     const row = await this.#db
       .selectFrom('ledger_transfers')
@@ -117,8 +119,8 @@ export class LedgerRepository {
   }
 
   /**
-   * Up to `limit` transfers of each currency below the sequences that were reached, newest first: a backward scan of the
-   * primary key for each, in one statement.
+   * Up to `limit` transfers of each currency before the given sequences, newest first: one backward primary key scan per
+   * currency, in one statement.
    */
   async listTransfers(
     accountId: string,
@@ -143,7 +145,7 @@ export class LedgerRepository {
     return rows.map(toLedgerTransfer)
   }
 
-  /** The charges of requests, by request; ids as the database has them. */
+  /** The charges of requests, by request; ids as in the database. */
   async findCharges(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
     const rows = await this.#reports
       .selectFrom('ledger_transfers')

@@ -11,7 +11,7 @@ import type { GrantResult, LedgerRepository } from './ledger-repository.ts'
 import type { Verification } from '../verify/verification.ts'
 import type { Verifier, VerifyProgress } from '../verify/verifier.ts'
 
-/** Of each currency the posting that was given last; empty where none was yet. */
+/** Per currency the last entry returned; empty before the first one. */
 const Position = CursorNumber.or(z.literal(''))
 const LedgerCursor = z.tuple([Position, Position])
 
@@ -22,7 +22,7 @@ export interface GrantInput {
   accountId: string
   amountNanoUsd: bigint
   reason: string
-  /** A repeat with the same reference posts nothing and answers with the first transfer. */
+  /** A repeat with the same reference posts nothing and returns the first transfer. */
   reference?: string
 }
 
@@ -49,7 +49,7 @@ export class LedgerService {
     return (await this.#deps.ledger.balancesOf([accountId])).get(accountId) ?? []
   }
 
-  /** The account's DIEM of the current UTC day as it was granted, whatever is left of it, and when the next day begins. */
+  /** The DIEM granted to the account for the current UTC day, spent or not, and the end of the day. */
   async diemEpoch(accountId: string): Promise<{ allocationNano: bigint; endsAt: Date }> {
     const { diemAllowance, clock } = this.#deps
     await diemAllowance.ensure(accountId, clock.now())
@@ -57,8 +57,8 @@ export class LedgerService {
   }
 
   /**
-   * Adds (or, negative, takes) USD by an operator's word. Fails with `not_found` for an unknown account and `conflict`
-   * when less than the amount is free, or when the reference stands for another posting.
+   * Credits USD, or debits it if negative. Fails with `not_found` for an unknown account, and with `conflict` if the free
+   * balance is too small or the reference belongs to another entry.
    */
   async grant({ accountId, amountNanoUsd, reason, reference }: GrantInput): Promise<LedgerTransfer> {
     if (amountNanoUsd === 0n) throw new DomainError('invalid_request', 'The amount must not be zero')
@@ -76,12 +76,11 @@ export class LedgerService {
     return transfer
   }
 
-  /** Gives the account a DIEM balance of the current day, though it may have no stake. */
+  /** Opens the account's DIEM balance for the current day, even without stake. */
   async openDiem(accountId: string): Promise<void> {
     await this.#deps.diemAllowance.stakeChanged(accountId)
   }
 
-  /** To be called after the account's stake was changed. */
   async stakeChanged(accountId: string): Promise<void> {
     await this.#deps.diemAllowance.stakeChanged(accountId)
     this.#deps.balanceFeed.changed(accountId)
@@ -108,7 +107,7 @@ export class LedgerService {
     })
   }
 
-  /** What requests were charged, by request id; a request that cost nothing has no transfer. */
+  /** The charges of requests, by request id; a free request has no transfer. */
   async chargesOf(accountId: string, requestIds: readonly string[]): Promise<Map<string, LedgerTransfer>> {
     const charges = await this.#deps.ledger.findCharges(accountId, requestIds.map(toUuid))
     return new Map([...charges.values()].map((transfer) => [transfer.requestId ?? '', transfer]))
@@ -120,12 +119,12 @@ export class LedgerService {
     yield* this.#deps.balanceFeed.watch(accountId, signal)
   }
 
-  /** Proves the invariants of the money path over the whole database. */
+  /** Checks the invariants of the money path over the whole database. */
   verify(): Promise<Verification> {
     return this.#deps.verifier.verify()
   }
 
-  /** The same for a few seconds, from the start or from the cursor that the last part returned. */
+  /** Like `verify`, for a few seconds, from the start or from the cursor of the previous part. */
   verifyPart(cursor: string | null): Promise<VerifyProgress> {
     return this.#deps.verifier.verifyPart(cursor, VERIFY_PART_MS)
   }
@@ -150,7 +149,7 @@ function transferOf(result: GrantResult, amountNanoUsd: bigint): LedgerTransfer 
   }
 }
 
-/** A reference is there to make repeats harmless; one that is used twice by mistake must not swallow the second posting. */
+/** A reference makes repeats harmless, but one reused by mistake must not swallow the second entry. */
 function assertRepeats(before: LedgerTransfer, amountNanoUsd: bigint): LedgerTransfer {
   if (before.amountNanoUsd === amountNanoUsd) return before
   const message = `The reference ${before.reference} is already used for a ${before.kind} of ${formatUsd(before.amountNanoUsd)} USD; use another one`

@@ -3,7 +3,7 @@ import type { Currency } from '../money.ts'
 
 export type LedgerTransferKind = LedgerTransferRow['kind']
 
-/** One posting between the customer and the platform; `amountNanoUsd` is signed from the customer's side. */
+/** One entry between the customer and the platform; `amountNanoUsd` is positive if the customer receives it. */
 export interface LedgerTransfer {
   id: string
   accountId: string
@@ -22,7 +22,6 @@ export interface LedgerTransfer {
 export interface Balance {
   currency: Currency
   balanceNanoUsd: bigint
-  /** Part of the balance that open requests have set aside. */
   heldNanoUsd: bigint
 }
 

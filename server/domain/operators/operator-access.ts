@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { DomainError } from '../errors.ts'
 import type { AbuseGuard } from '../rate-limits/abuse-guard.ts'
 
-/** One operator: the token opens the surface, the name goes to the audit log. */
+/** One operator: the token grants access, and the name goes to the audit log. */
 export interface Operator {
   name: string
   token: string
@@ -16,8 +16,8 @@ export interface OperatorAccessDeps {
 const BEARER = /^Bearer +(\S+)\s*$/i
 
 /**
- * Says which operator sent a request. An address that sent too many wrong tokens is refused whatever it sends, the right
- * token too: otherwise the block would not hinder whoever guesses. Wrong API keys of the same address do not count here.
+ * Authenticates operators. An address that sent too many wrong tokens is rejected even with the right one, because
+ * otherwise the block would not stop guessing. Wrong API keys from the same address do not count here.
  */
 export class OperatorAccess {
   readonly #operators: readonly { name: string; digest: Buffer }[]
@@ -28,7 +28,7 @@ export class OperatorAccess {
     this.#abuseGuard = abuseGuard
   }
 
-  /** The operator's name. Fails with `unauthenticated`, or with `abuse_blocked` after too many wrong tokens. */
+  /** Returns the operator's name. Fails with `unauthenticated`, or with `abuse_blocked` after too many wrong tokens. */
   identify(authorization: string | undefined, address: string): string {
     const subject = `operator-ip:${address}`
     this.#abuseGuard.assertNotBlocked(subject)
@@ -42,7 +42,10 @@ export class OperatorAccess {
     )
   }
 
-  /** Compares with every token, by digests of one length: the time tells neither a token, nor its length, nor whose it is. */
+  /**
+   * Compares with every token, by digests of equal length, so that timing reveals neither a token, nor its length, nor
+   * its owner.
+   */
   #nameOf(token: string): string | undefined {
     const sent = digest(token)
     let name: string | undefined

@@ -1,9 +1,9 @@
-/** A payment header in one form, whichever of x402's three it came in; the scheme's own part is still unread. */
+/** A payment header, normalized from x402's three forms; the scheme-specific part is not parsed yet. */
 export interface PaymentEnvelope {
   scheme: string
-  /** CAIP-2 name, also where the client wrote `base` or `solana`. */
+  /** CAIP-2 name, even if the client sent `base` or `solana`. */
   network: string
-  /** Version 2 alone names what it accepted; the other forms leave both out. */
+  /** Only version 2 states the accepted terms; the other forms leave both null. */
   asset: string | null
   payTo: string | null
   payload: unknown

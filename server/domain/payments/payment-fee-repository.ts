@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { itemAt } from '../item-at.ts'
 
-/** What settlements cost on each day, in the chain's smallest unit. The database's clock decides the day. */
+/** Settlement costs per day, in the chain's smallest unit. The database's clock decides the day. */
 export class PaymentFeeRepository {
   readonly #db: Kysely<Database>
 
@@ -10,7 +10,7 @@ export class PaymentFeeRepository {
     this.#db = db
   }
 
-  /** Adds the amount to today's unless that would exceed the limit; returns the day, or undefined if it would. */
+  /** Adds the amount to today's total; returns the day, or undefined if that would exceed the limit. */
   async reserve(
     network: string,
     { amount, perDay, now }: { amount: bigint; perDay: bigint; now: Date },
@@ -24,7 +24,6 @@ export class PaymentFeeRepository {
     return rows[0]?.day
   }
 
-  /** Corrects a day's sum when the true cost is known. */
   async adjust(network: string, day: string, delta: bigint): Promise<void> {
     await sql`update payment_fees set spent = greatest(0, spent + ${String(delta)}::numeric)
       where network = ${network} and day = ${day}::date`.execute(this.#db)

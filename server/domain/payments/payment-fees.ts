@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import type { PaymentFeeRepository } from './payment-fee-repository.ts'
 import { type FeeBudget, FeeBudgetError, type PaymentNetwork, type ReserveFee } from './payment-network.ts'
 
-/** Share of a day's budget from which the log warns. */
+/** Share of a day's budget at which a warning is logged. */
 const WARN_PERCENT = 80n
 
 export interface FeeGauges {
@@ -21,17 +21,16 @@ export interface PaymentFeesDeps {
   log: Log
 }
 
-/** Keeps what settlements cost the operator within a budget for each UTC day and chain, over all processes. */
+/** Keeps the operator's settlement costs within a budget per UTC day and chain, across all processes. */
 export class PaymentFees {
   readonly #deps: PaymentFeesDeps
-  /** The last day on which each alarm was raised. */
   readonly #alarmed = new Map<string, string>()
 
   constructor(deps: PaymentFeesDeps) {
     this.#deps = deps
   }
 
-  /** Whether anything of today's budget is left; raises the alarm if nothing is. */
+  /** Whether part of today's budget is left; raises the alarm if not. */
   async hasLeft(network: string): Promise<boolean> {
     const budget = this.#budgetOf(network)
     if (budget === null) return true
@@ -41,7 +40,6 @@ export class PaymentFees {
     return false
   }
 
-  /** For one attempt to settle. */
   open(network: string): FeeReservation {
     const { repository, clock } = this.#deps
     const budget = this.#budgetOf(network)
@@ -57,7 +55,7 @@ export class PaymentFees {
     })
   }
 
-  /** Publishes what today's settlements cost, and warns before the budget is spent. */
+  /** Publishes today's settlement costs, and warns before the budget is spent. */
   async watch(): Promise<void> {
     const { networks, repository, gauge, clock } = this.#deps
     for (const { network, feeBudget } of networks) {
@@ -85,12 +83,15 @@ export class PaymentFees {
 }
 
 interface ReservationParts {
-  /** The day from whose budget the amount was taken; undefined if it does not cover it. */
+  /** Returns the day whose budget was reserved; undefined if it does not cover the amount. */
   take: (amount: bigint) => Promise<string | undefined>
   adjust: (day: string, delta: bigint) => Promise<void>
 }
 
-/** What one attempt to settle may cost. A process that dies leaves it reserved, since the transaction may be on its way. */
+/**
+ * The reserved fees of one settlement attempt. They stay reserved if the process dies, since the transaction may have
+ * been sent.
+ */
 export class FeeReservation {
   readonly #parts: ReservationParts
   #reserved = 0n
@@ -101,7 +102,6 @@ export class FeeReservation {
     this.#parts = parts
   }
 
-  /** Whether the budget did not cover something. */
   get exceeded(): boolean {
     return this.#exceeded
   }
@@ -116,7 +116,6 @@ export class FeeReservation {
     this.#reserved += amount
   }
 
-  /** Replaces what was reserved by what it cost. */
   async settle(cost: bigint): Promise<void> {
     if (this.#reserved === 0n) return
     await this.#parts.adjust(this.#day, cost - this.#reserved)

@@ -3,11 +3,11 @@ import type { DomainError } from '../errors.ts'
 import type { PaymentEnvelope } from './payment-envelope.ts'
 import { paymentError } from './payment-errors.ts'
 
-/** A payment takes about 1 KB; nothing longer is decoded. */
+/** A payment takes about 1 KB; longer headers are not decoded. */
 const HEADER_CHARACTERS_MAX = 8_192
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** Names of version 1 for the two chains, and the bare one that some clients print. */
+/** Version 1 names of the two chains, and the bare name that some clients send. */
 const CAIP_NAMES: Record<string, string> = {
   base: 'eip155:8453',
   solana: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
@@ -21,7 +21,7 @@ const AcceptedForm = z.looseObject({
   payload: Payload,
 })
 
-/** Version 1, and version 2 in the layout of version 1, which real clients send. */
+/** Version 1, and version 2 in version 1's layout, which real clients send. */
 const FlatForm = z.looseObject({
   x402Version: z.union([z.literal(1), z.literal(2)]),
   scheme: z.string(),
@@ -30,8 +30,8 @@ const FlatForm = z.looseObject({
 })
 
 /**
- * Reads the value of a payment header: Base64 of JSON, in one of x402's three forms. Says nothing yet about the payment
- * itself. Fails with `payment_format_invalid`.
+ * Parses a payment header: Base64 of JSON, in one of x402's three forms. Does not validate the payment itself. Fails with
+ * `payment_format_invalid`.
  */
 export function readPaymentHeader(header: string): PaymentEnvelope {
   const document = decode(header)

@@ -22,21 +22,21 @@ export interface PaymentMachineDeps {
   ids: IdSource
   log: Log
   wait: (milliseconds: number) => Promise<void>
-  /** How long a transfer that was reported as settled may take to show at our own node before the reconciler takes over. */
+  /** How long our own node may take to show a transfer reported as settled, before the reconciler takes over. */
   confirmSeconds: number
 }
 
 export interface PaymentRun {
-  /** The payment as far as it came; never rejects. */
+  /** The payment in the last state reached; never rejects. */
   ended: Promise<Payment>
-  /** Whether this run found it valid and unused: then nobody else can have shown it before. */
+  /** Whether this run found the payment valid and unused, so that nobody else can have presented it before. */
   verified: boolean
 }
 
 /**
- * Takes one payment from state to state. What happened is stored before
- * the next step outside begins, so that a crash at any point leaves a row from which the reconciler goes on. Only our own
- * node's word makes a payment `settled`, and only a settled one is credited.
+ * Moves one payment from state to state. Each result is stored before the next external step begins, so that after a
+ * crash at any point the reconciler continues from the row. Only our own node's evidence makes a payment `settled`, and
+ * only a settled payment is credited.
  */
 export class PaymentMachine {
   readonly #deps: PaymentMachineDeps
@@ -46,12 +46,11 @@ export class PaymentMachine {
     this.#deps = deps
   }
 
-  /** Payments that this process works on now. */
   get running(): ReadonlyMap<string, PaymentRun> {
     return this.#running
   }
 
-  /** Takes the payment as far as it goes now. One run at a time in this process: a second call joins the first. */
+  /** Moves the payment as far as possible now. A process has one run per payment: a second call joins the first. */
   run(payment: Payment): PaymentRun {
     const standing = this.#running.get(payment.id)
     if (standing !== undefined) return standing
@@ -66,10 +65,10 @@ export class PaymentMachine {
     try {
       for (;;) {
         const next = await this.#next(current, run)
-        // Another process may have taken it further meanwhile.
+        // Another process may have moved it further meanwhile.
         if (next === undefined) return isUnresolved(current.state) ? await this.#deps.payments.get(current.id) : current
         current = next
-        // Whether somebody else pays it is a question for later, and none where the payer did not sign.
+        // Somebody else may still pay it; that is checked later, and not at all if the payer did not sign.
         if (next.state === 'refused' || next.state === 'failed') return next
       }
     } catch (error) {
@@ -82,7 +81,7 @@ export class PaymentMachine {
     }
   }
 
-  /** The payment one state further, or undefined where nothing more can be done now. */
+  /** Moves the payment one state further; undefined if nothing more can be done now. */
   async #next(payment: Payment, run: PaymentRun): Promise<Payment | undefined> {
     switch (payment.state) {
       case 'received':
@@ -113,12 +112,12 @@ export class PaymentMachine {
     }
     const { reason, mayBePaid } = verdict
     if (!mayBePaid) return this.#step(payment, { to: 'refused', reason }, null)
-    // A payment that the chain would not take now may be on it already: by a front-runner, or by us before a crash.
+    // A payment that the chain would reject now may already be on it: sent by a front-runner, or by us before a crash.
     const outcome = await this.#lookUp(payment)
     return (await this.#conclude(payment, outcome)) ?? this.#step(payment, { to: 'refused', reason })
   }
 
-  /** What can never be paid any more need not be verified: a wallet's own code may keep a node from ever answering. */
+  /** A payment that can never be paid needs no verification, which a wallet's own code may prevent forever. */
   async #giveUp(payment: Payment, error: unknown): Promise<Payment | undefined> {
     const outcome = await this.#lookUp(payment)
     if (outcome.kind !== 'impossible') throw error
@@ -140,24 +139,27 @@ export class PaymentMachine {
     const found = await this.#lookUp(settling)
     const concluded = await this.#conclude(settling, found)
     if (concluded !== undefined || outcome.kind === 'unknown') return concluded
-    // This attempt surely came to nothing; what an earlier one sent may still come.
+    // This attempt certainly failed; a transaction of an earlier one may still be included.
     const open = found.kind === 'pending' && (found.sent === true || (found.sent === 'perhaps' && wasTold))
     return open ? undefined : this.#step(settling, { to: 'failed', reason })
   }
 
-  /** Nothing was signed for it, so its payer may bring it again; an attempt that stands open waits for the next day. */
+  /** Nothing was signed for it, so its payer may submit it again; an open attempt waits for the next day. */
   async #holdBack(payment: Payment): Promise<Payment | undefined> {
     if (payment.state === 'settling') return undefined
     return this.#step(payment, { to: 'refused', reason: FEE_BUDGET_SPENT })
   }
 
-  /** What may have been sent stays reserved at its highest price, unless the chain shows what it cost. */
+  /** A transaction that may have been sent stays reserved at its maximum price, until the chain shows the actual cost. */
   async #account(fees: FeeReservation, outcome: SettleOutcome, wasSent: boolean): Promise<void> {
     const cost = outcome.kind === 'unknown' ? undefined : (outcome.fee ?? (wasSent ? undefined : 0n))
     if (cost !== undefined) await fees.settle(cost)
   }
 
-  /** After a crash or a timeout: look first, settle again only when no transaction waits, and get one along that does. */
+  /**
+   * After a crash or a timeout: checks the chain first, settles again only if no transaction is pending, and raises the
+   * fee of a pending one.
+   */
   async #resume(payment: Payment): Promise<Payment | undefined> {
     const outcome = await this.#lookUp(payment)
     if (outcome.kind !== 'pending') return this.#conclude(payment, outcome)
@@ -167,7 +169,7 @@ export class PaymentMachine {
     return undefined
   }
 
-  /** Whoever said that it settled: our own node has to show it. */
+  /** Requires our own node to show the transfer, whoever reported it as settled. */
   async #confirm(payment: Payment): Promise<Payment | undefined> {
     const { clock, wait, confirmSeconds } = this.#deps
     const deadlineMs = clock.nowMs() + confirmSeconds * 1_000
@@ -212,7 +214,7 @@ export class PaymentMachine {
     return outcome
   }
 
-  /** Stores each transaction before it is sent; where the payment went on meanwhile, none is sent any more. */
+  /** Stores each transaction before it is sent; if the payment has moved on meanwhile, none is sent. */
   #teller(payment: Payment): (transactionId: string) => Promise<void> {
     return async (transactionId) => {
       const told = await this.#deps.payments.announce(payment, transactionId, this.#lease())

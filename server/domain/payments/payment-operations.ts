@@ -14,7 +14,7 @@ const PaymentCursor = z.tuple([CursorInstant, z.string().refine(isUuid)])
 
 export interface NetworkStatus {
   network: string
-  /** What keeps payments from working; empty: nothing. */
+  /** Problems that prevent payments; empty if there are none. */
   problems: string[]
 }
 
@@ -33,7 +33,6 @@ export interface PaymentOperationsDeps {
   log: Log
 }
 
-/** Payments as the operator sees them. */
 export class PaymentOperations {
   readonly #deps: PaymentOperationsDeps
 
@@ -41,7 +40,7 @@ export class PaymentOperations {
     this.#deps = deps
   }
 
-  /** Asks each chain's node, and counts the payments of each state. */
+  /** Queries each chain's node and counts the payments in each state. */
   async status(): Promise<PaymentStatus> {
     const { payments } = this.#deps
     const [networks, counts, open] = await Promise.all([
@@ -58,26 +57,26 @@ export class PaymentOperations {
     )
   }
 
-  /** Logs as errors what keeps payments from working; never fails. */
+  /** Logs problems that prevent payments as errors; never fails. */
   async announceProblems(): Promise<void> {
     for (const { network, problems } of await this.inspect()) {
       for (const problem of problems) this.#deps.log.error('payments do not work', { network, problem })
     }
   }
 
-  /** Takes up every payment that is not ended, now; returns how many, and how many stay unresolved. */
+  /** Processes every unfinished payment now; returns how many, and how many stay unresolved. */
   async reconcile(): Promise<{ taken: number; unresolved: number }> {
     const taken = await this.#deps.reconciler.runAll()
     const { unresolved } = await this.#deps.payments.countUnresolved()
     return { taken, unresolved }
   }
 
-  /** Takes back the credit of a payment whose transfer disappeared from the chain. */
+  /** Reverses the credit of a payment whose transfer disappeared from the chain. */
   correct(input: CorrectPaymentInput): Promise<PaymentCorrection> {
     return this.#deps.rechecks.correct(input)
   }
 
-  /** Newest first; `unresolved` leaves those out whose end is known. */
+  /** Newest first; `unresolved` lists only payments whose outcome is unknown. */
   async list({ state, ...page }: ListPaymentsInput): Promise<Page<Payment>> {
     const disappeared = state === 'disappeared'
     const states = statesOf(state)

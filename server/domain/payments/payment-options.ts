@@ -1,13 +1,13 @@
 import type { PaymentNetwork, PaymentRequirement } from './payment-network.ts'
 
-/** USDC and its like have six decimals: one base unit is 1,000 nano-USD. */
+/** USDC and similar tokens have six decimals: one base unit is 1,000 nano-USD. */
 export const NANO_USD_PER_ATOMIC = 1_000n
 
 export const TOP_UP_MIN_ATOMIC = 5_000_000n
 export const TOP_UP_SUGGESTED_ATOMIC = 10_000_000n
 export const TOP_UP_MAX_ATOMIC = 10_000_000_000n
 
-/** What a payer may sign, one entry per chain. */
+/** The payment terms that a payer can sign, one entry per chain. */
 export class PaymentOptions {
   readonly #networks: readonly PaymentNetwork[]
 
@@ -15,7 +15,6 @@ export class PaymentOptions {
     this.#networks = networks
   }
 
-  /** Whether any chain is configured. */
   get available(): boolean {
     return this.#networks.length > 0
   }
@@ -25,12 +24,12 @@ export class PaymentOptions {
     return this.#of(TOP_UP_MIN_ATOMIC)
   }
 
-  /** For the 402 answers of other routes: the suggested amount. */
+  /** For the 402 responses of other routes: the suggested amount. */
   forRequests(): Promise<PaymentRequirement[]> {
     return this.#of(TOP_UP_SUGGESTED_ATOMIC)
   }
 
-  /** A chain that cannot say its terms now (its facilitator is away) is left out, as long as another can. */
+  /** Omits a chain whose terms are unavailable (its facilitator is down), as long as another has them. */
   async #of(amountAtomic: bigint): Promise<PaymentRequirement[]> {
     const entries = await Promise.allSettled(this.#networks.map((network) => network.requirement(amountAtomic)))
     const offered = entries.flatMap((entry) => (entry.status === 'fulfilled' ? [entry.value] : []))

@@ -13,7 +13,7 @@ export class PaymentRecheckRepository {
     this.#db = db
   }
 
-  /** Takes credited payments whose check is due, and keeps other processes off them until `lease`. */
+  /** Claims credited payments whose check is due, until `lease`. */
   async takeDue({ now, lease, limit }: { now: Date; lease: Date; limit: number }): Promise<Payment[]> {
     const rows = await this.#db
       .updateTable('payments')
@@ -33,7 +33,7 @@ export class PaymentRecheckRepository {
     return rows.map(toPayment)
   }
 
-  /** The chain shows the transfer, which may have moved; `recheckAt` is null when it is final. */
+  /** Records that the chain shows the transfer, possibly moved; `recheckAt` is null if it is final. */
   async confirm(paymentId: string, recheckAt: Date | null, moved?: ChainTransfer): Promise<void> {
     await this.#db
       .updateTable('payments')
@@ -49,13 +49,13 @@ export class PaymentRecheckRepository {
       .execute()
   }
 
-  /** Checks again later; nothing is known about the transfer now. */
+  /** Checks again later, because nothing is known about the transfer now. */
   async postpone(paymentId: string, recheckAt: Date | null): Promise<void> {
     const payment = this.#db.updateTable('payments').set({ recheck_at: recheckAt }).where('payment_id', '=', paymentId)
     await payment.where('recheck_at', 'is not', null).execute()
   }
 
-  /** The chain does not show the transfer. Returns whether it is now known to have disappeared, for the first time. */
+  /** Records that the chain does not show the transfer. Returns true when it is first known to have disappeared. */
   async miss(
     paymentId: string,
     { now, recheckAt, checks }: { now: Date; recheckAt: Date | null; checks: number },
@@ -78,7 +78,7 @@ export class PaymentRecheckRepository {
     return Number(row.count)
   }
 
-  /** Takes back what is free of the credit, once; undefined for an unknown payment. */
+  /** Reverses the unspent part of the credit, only once; undefined for an unknown payment. */
   async correct(
     paymentId: string,
     { transferId, reason, now }: { transferId: string; reason: string; now: Date },

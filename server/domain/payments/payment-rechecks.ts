@@ -11,7 +11,7 @@ import type { PaymentRepository } from './payment-repository.ts'
 import { leaseEnd, nextRecheck } from './payment-schedule.ts'
 
 const TAKEN_AT_ONCE = 8
-/** One check in vain may be of a node that lags behind. */
+/** A single miss may come from a node that lags behind. */
 const MISSING_CHECKS = 2
 
 export interface PaymentRechecksDeps {
@@ -29,11 +29,10 @@ export interface PaymentCorrection {
   payment: Payment
   creditedNanoUsd: bigint
   correctedNanoUsd: bigint
-  /** The part of the credit that was spent already. */
   outstandingNanoUsd: bigint
 }
 
-/** Checks credited transfers until no reorganization can undo them, and corrects the credit of those that one undid. */
+/** Checks credited transfers until no reorganization can undo them, and corrects the credit if one does. */
 export class PaymentRechecks {
   readonly #deps: PaymentRechecksDeps
 
@@ -41,7 +40,6 @@ export class PaymentRechecks {
     this.#deps = deps
   }
 
-  /** Checks the payments that are due; returns how many. */
   async run(): Promise<number> {
     const { rechecks, clock } = this.#deps
     const now = clock.now()
@@ -55,9 +53,9 @@ export class PaymentRechecks {
   }
 
   /**
-   * Takes back the credit of a payment whose transfer the chain does not show any more, as far as it is free. A repeat
-   * returns the first correction. Fails with `not_found`, and with `conflict` if the payment was not credited or the
-   * chain shows its transfer.
+   * Reverses the unspent credit of a payment whose transfer the chain no longer shows. A repeat returns the first
+   * correction. Fails with `not_found`, and with `conflict` if the payment was not credited or the chain shows its
+   * transfer.
    */
   async correct({ paymentId, reason }: CorrectPaymentInput): Promise<PaymentCorrection> {
     const { rechecks, payments, balanceFeed, clock, ids, log } = this.#deps

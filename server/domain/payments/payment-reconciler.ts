@@ -7,14 +7,14 @@ import type { PaymentQueue, PaymentRepository } from './payment-repository.ts'
 import { leaseEnd, nextCheckAt, UNVERIFIED_CHECKS_MAX } from './payment-schedule.ts'
 
 const TAKEN_AT_ONCE = 16
-/** Payments that nobody verified cost the node much, and are worth nothing yet. */
+/** Limit for unverified payments, which cost the node much and may be worthless. */
 const UNVERIFIED_AT_ONCE = 4
 const KEY_MS = 86_400_000
 const FORGET_AFTER_MS = 7 * 86_400_000
 
 export interface PaymentGauges {
   unresolved: number
-  /** 0 when there is none. */
+  /** 0 if there is none. */
   oldestAgeSeconds: number
 }
 
@@ -27,7 +27,10 @@ export interface PaymentReconcilerDeps {
   alarmMinutes: number
 }
 
-/** Finishes, or proves dead, whatever a crash, a timeout or a front-runner left; every process runs one, on rows of its own. */
+/**
+ * Finishes, or proves dead, every payment left by a crash, a timeout or a front-runner. Every process runs one, each on
+ * its own rows.
+ */
 export class PaymentReconciler {
   readonly #deps: PaymentReconcilerDeps
   #alarmed = false
@@ -36,19 +39,18 @@ export class PaymentReconciler {
     this.#deps = deps
   }
 
-  /** Keeps other processes off the payments that this one works on. */
   async renew(): Promise<void> {
     const { payments, machine, clock } = this.#deps
     const own = [...machine.running.keys()]
     if (own.length > 0) await payments.renew(own, leaseEnd(clock.now()))
   }
 
-  /** Takes up the payments whose time has come; returns how many. */
+  /** Processes the due payments; returns how many. */
   run(): Promise<number> {
     return this.#drain('verified', TAKEN_AT_ONCE)
   }
 
-  /** The same for payments that nobody has verified yet, apart from the others, which never wait for them. */
+  /** Like `run`, for unverified payments; they run separately so that they never delay the others. */
   runUnverified(): Promise<number> {
     return this.#drain('unverified', UNVERIFIED_AT_ONCE)
   }
@@ -65,14 +67,14 @@ export class PaymentReconciler {
     }
   }
 
-  /** Takes up every payment that is not ended, now, whoever works on it: for an operator, and for the start of the only process. */
+  /** Processes every unfinished payment now, even if leased: for an operator, and for the start of the only process. */
   async runAll(): Promise<number> {
     await this.#deps.payments.hasten(this.#deps.clock.now())
     const [taken, unverified] = await Promise.all([this.run(), this.runUnverified()])
     return taken + unverified
   }
 
-  /** Counts what is unresolved, and alarms once when something has been for too long. */
+  /** Counts unresolved payments, and raises an alarm only once if one stays unresolved for too long. */
   async watch(): Promise<void> {
     const { payments, gauge, clock, log, alarmMinutes } = this.#deps
     const nowMs = clock.nowMs()
@@ -96,7 +98,7 @@ export class PaymentReconciler {
     const ended = await machine.run(payment).ended
     const now = clock.now()
     if (ended.state === 'received' && ended.looks >= UNVERIFIED_CHECKS_MAX) {
-      // Nothing was sent for it. Its payer may bring it again.
+      // Nothing was sent for it, so its payer may submit it again.
       await payments.step(ended, { to: 'refused', reason: NOT_VERIFIED }, { now, checkAt: null })
       return
     }

@@ -2,7 +2,7 @@ import { DomainError } from '../errors.ts'
 import type { Payment } from './payment.ts'
 import { paymentError } from './payment-errors.ts'
 
-/** Reasons that lie with this service: nothing was sent, and the same payment passes later. */
+/** Reasons on our side: nothing was sent, and the same payment succeeds later. */
 export const FEE_BUDGET_SPENT = 'fee_budget_spent'
 export const NETWORK_FEES_TOO_HIGH = 'network_fees_too_high'
 export const NOT_VERIFIED = 'not_verified'
@@ -26,7 +26,7 @@ const LATER: ReadonlyMap<string, { message: string; retryAfterSeconds: number }>
   ],
 ])
 
-/** Sentences for the reasons that a payer can do something about; the reason itself is in the answer's details. */
+/** Messages for the reasons that a payer can fix; the reason itself is in the response's details. */
 const SENTENCES: readonly [pattern: RegExp, sentence: string][] = [
   [
     /insufficient_(balance|funds)/,
@@ -43,7 +43,7 @@ const SENTENCES: readonly [pattern: RegExp, sentence: string][] = [
   [/factory_not_allowed|undeployed/, 'The wallet is a contract that is not deployed yet; deploy it first'],
 ]
 
-/** The refusal that a payment in this state stands for; undefined while, and when, it is none. */
+/** The error for a rejected or failed payment; undefined otherwise. */
 export function refusalOf({ state, reason }: Payment): DomainError | undefined {
   return state === 'refused' || state === 'failed' || state === 'dead'
     ? refusalFor(state, reason ?? 'unknown')

@@ -7,7 +7,7 @@ import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
 import { type Payment, type PaymentState, type PaymentStep, UNRESOLVED_STATES } from './payment.ts'
 import { toPayment, toRow } from './payment-row.ts'
 
-/** Which states a step may start from; a row that went on meanwhile is left as it is. */
+/** The states in which a step may start; a row that moved on meanwhile is not changed. */
 const STARTS: Record<PaymentStep['to'], readonly PaymentState[]> = {
   verified: ['received'],
   settling: ['verified', 'settling'],
@@ -19,7 +19,7 @@ const STARTS: Record<PaymentStep['to'], readonly PaymentState[]> = {
 
 export interface StepTimes {
   now: Date
-  /** When the reconciler is to look at it; null: it ended. */
+  /** When the reconciler checks it next; null if it ended. */
   checkAt: Date | null
 }
 
@@ -31,10 +31,13 @@ export interface StateCount {
   oldestAt: Date
 }
 
-/** The very payment that a run works on: its row may meanwhile be another form of it, signed otherwise. */
+/**
+ * Identifies the payment by its exact form, because the row may meanwhile hold another variant with a different
+ * signature.
+ */
 export type PaymentRef = Pick<Payment, 'id' | 'digest'>
 
-/** Which payments the reconciler takes: those that nobody has verified yet wait apart from all others. */
+/** Which payments the reconciler takes; unverified ones have a separate queue. */
 export type PaymentQueue = 'verified' | 'unverified'
 
 export class PaymentRepository {
@@ -54,7 +57,7 @@ export class PaymentRepository {
     return row === undefined ? undefined : toPayment(row)
   }
 
-  /** The payer's payment under an idempotency key, unless it came to nothing. */
+  /** The payer's payment under an idempotency key, unless it failed. */
   async findKeyed({ chain, address }: WalletAddress, idempotencyKey: string): Promise<Payment | undefined> {
     const row = await this.#db
       .selectFrom('payments')
@@ -79,7 +82,7 @@ export class PaymentRepository {
     return row === undefined ? undefined : toPayment(row)
   }
 
-  /** Makes the claim's row; undefined when it, or the payer's idempotency key, stands already. */
+  /** Inserts the claim; undefined if it, or the payer's idempotency key, already exists. */
   async claim(payment: Payment, times: StepTimes): Promise<Payment | undefined> {
     const row = await this.#db
       .insertInto('payments')
@@ -91,15 +94,15 @@ export class PaymentRepository {
   }
 
   /**
-   * Starts a payment again that was refused or failed, in the form that came now; undefined when another one did. Of what
-   * was told for it before nothing can come any more, or it would not have failed.
+   * Restarts a refused or failed payment in the newly submitted form; undefined if another request did. Its earlier
+   * transactions can no longer arrive, or it would not have failed.
    */
   async claimAgain(before: Payment, payment: Payment, times: StepTimes): Promise<Payment | undefined> {
     const { payment_id: _, received_at: __, ...row } = toRow(payment, times)
     return this.#update(before, ['refused', 'failed'], row)
   }
 
-  /** One step of the machine; undefined when the payment is no longer where the step starts. */
+  /** Runs one step of the machine; undefined if the payment is no longer in a state where the step may start. */
   async step(payment: PaymentRef, step: PaymentStep, { now, checkAt }: StepTimes): Promise<Payment | undefined> {
     return this.#update(payment, STARTS[step.to], {
       state: step.to,
@@ -117,7 +120,7 @@ export class PaymentRepository {
     })
   }
 
-  /** Keeps a transaction that is about to be sent, or was just sent; undefined when the payment went on meanwhile. */
+  /** Stores a transaction that is about to be sent or was just sent; undefined if the payment moved on meanwhile. */
   async announce(
     payment: PaymentRef,
     transactionId: string,
@@ -133,7 +136,10 @@ export class PaymentRepository {
     })
   }
 
-  /** The credit and the state change in one statement: a settled payment is credited once, whoever tries. */
+  /**
+   * Credits and changes the state in one statement, so that a settled payment is credited only once, however many
+   * processes try.
+   */
   async credit(
     { id, digest, signed }: Payment,
     { transferId, now }: { transferId: string; now: Date },
@@ -146,7 +152,7 @@ export class PaymentRepository {
     return toPayment(row)
   }
 
-  /** Takes payments whose time has come, for `lease` ahead, so that no other process takes them too. */
+  /** Claims due payments until `lease`, so that no other process takes them too. */
   async takeDue(
     queue: PaymentQueue,
     { now, lease, limit }: { now: Date; lease: Date; limit: number },
@@ -160,7 +166,7 @@ export class PaymentRepository {
           .select('payment_id')
           .where('look_at', '<=', now)
           .where('state', queue === 'unverified' ? '=' : '<>', 'received')
-          // A payment that a process left behind goes before those that were checked in vain.
+          // Payments left by a dead process come before those that were checked without result.
           .$if(queue === 'unverified', (due) => due.orderBy('looks'))
           .orderBy('look_at')
           .limit(limit)
@@ -172,7 +178,7 @@ export class PaymentRepository {
     return rows.map(toPayment)
   }
 
-  /** Keeps the reconcilers of all processes away from payments that are being worked on. */
+  /** Renews the leases of payments in progress, against the reconcilers of all processes. */
   async renew(paymentIds: readonly string[], lease: Date): Promise<void> {
     await this.#db
       .updateTable('payments')
@@ -182,7 +188,7 @@ export class PaymentRepository {
       .execute()
   }
 
-  /** Makes every payment whose end is unknown due now, whoever works on it; returns how many. */
+  /** Makes every unresolved payment due now, even if leased; returns how many. */
   async hasten(now: Date): Promise<number> {
     const result = await this.#db
       .updateTable('payments')
@@ -202,7 +208,7 @@ export class PaymentRepository {
       .execute()
   }
 
-  /** Forgets payments that can never come and were never on a chain; a repeat would be refused anew. */
+  /** Deletes payments that can never be paid and never reached a chain; a repeat would be rejected again. */
   async forgetDead(before: Date): Promise<void> {
     await this.#db
       .deleteFrom('payments')
@@ -212,7 +218,7 @@ export class PaymentRepository {
       .execute()
   }
 
-  /** After their time idempotency keys may be used anew, and nobody needs to know the client any more. */
+  /** Clears expired idempotency keys and client addresses: the keys may be reused. */
   async releaseKeys(before: Date): Promise<void> {
     await this.#db
       .updateTable('payments')
@@ -222,7 +228,7 @@ export class PaymentRepository {
       .execute()
   }
 
-  /** By the index of what is still looked at, which is short however many payments ended. */
+  /** Uses the index of unfinished payments, which stays short however many have ended. */
   async countUnresolved(): Promise<{ unresolved: number; oldestAt: Date | null }> {
     const row = await this.#db
       .selectFrom('payments')

@@ -18,7 +18,7 @@ import type { PaymentRepository } from './payment-repository.ts'
 import { leaseEnd } from './payment-schedule.ts'
 import type { SettlementFailures } from './settlement-failures.ts'
 
-/** How often a payment that another process works on is read while its repeat waits. */
+/** How often a repeat polls a payment that another process works on. */
 const POLL_MS = 250
 const RETRY_AFTER_SECONDS = 5
 
@@ -27,13 +27,13 @@ export interface CreditedPayment {
   paymentId: string
   wallet: WalletAddress
   amountNanoUsd: bigint
-  /** The wallet's balance right after this credit. */
+  /** The wallet's balance immediately after this credit. */
   balanceNanoUsd: bigint
   network: string
   transactionId: string
 }
 
-/** Nobody knows yet how it ends; it is never to be paid a second time because of this answer. */
+/** The outcome is not known yet; the payer must not sign a second payment because of this response. */
 export interface PendingPayment {
   kind: 'pending'
   transactionId: string | null
@@ -46,21 +46,18 @@ export interface PaymentServiceDeps {
   networks: readonly PaymentNetwork[]
   payments: PaymentRepository
   machine: PaymentMachine
-  /** New payments of one network address: each may cost the platform's fees on a chain. Repeats do not count. */
+  /** Limits new payments per network address, because each may cost the platform chain fees. Repeats do not count. */
   limit: Pick<AddressLimit, 'admit'>
   failures: Pick<SettlementFailures, 'assertFew'>
   clock: Clock
   ids: IdSource
   wait: (milliseconds: number) => Promise<void>
-  /** How long an answer waits for a payment's end. */
   answerSeconds: number
-  /** Whether a payment may come with the request that it pays for. */
+  /** Whether a payment may accompany the request that it pays for. */
   payPerRequest: boolean
 }
 
-/** What comes beside a payment. */
 export interface SentPayment {
-  /** Where the request came from. */
   address: string
   idempotencyKey: string | null
 }
@@ -72,14 +69,14 @@ interface Claim extends SentPayment {
 
 interface Claimed {
   payment: Payment
-  /** Absent: another request, or another process, made the claim. */
+  /** Absent if another request or process made the claim. */
   run?: PaymentRun
 }
 
 /**
- * Payments by x402. A payment is known by its canonical
- * claim: every copy and spelling of it meets one row and gets the first one's answer. The credit goes to the wallet that
- * signed it. Fails with the `payment_…` codes, and with `rate_limited` for too many new payments of one address.
+ * Payments by x402. A payment is identified by its canonical claim: every copy and spelling of it maps to one row and
+ * gets the first response. The credit goes to the wallet that signed. Fails with the `payment_…` codes, and with
+ * `rate_limited` for too many new payments from one address.
  */
 export class PaymentService {
   readonly #deps: PaymentServiceDeps
@@ -89,8 +86,8 @@ export class PaymentService {
   }
 
   /**
-   * Settles and credits the payment of a header. Under an idempotency key every payment of the wallet within 24 hours
-   * gets the first one's answer, so that a client that signs anew after a lost answer pays once.
+   * Settles and credits the payment of a header. Under an idempotency key, every payment of the wallet within 24 hours
+   * gets the first response, so that a client that signs again after a lost response pays only once.
    */
   async topUp(header: string, sent: SentPayment): Promise<PaymentResult> {
     const deadlineMs = this.#deps.clock.nowMs() + this.#deps.answerSeconds * 1_000
@@ -101,15 +98,15 @@ export class PaymentService {
     for (;;) {
       const { payment, run } = await this.#claim(claim)
       const ended = await this.#until(payment, run, deadlineMs)
-      // The refusal of another spelling, whose signature may be worth nothing, says nothing about this one.
+      // Another spelling may have an invalid signature, so its rejection says nothing about this one.
       const stranger = run === undefined && ended.digest !== claim.digest && isOpenAgain(ended)
       if (!stranger) return toResult(ended)
     }
   }
 
   /**
-   * The same for a request that runs as the payer. A signature is public once it is on a chain, so only the request that
-   * brought it first, while it was unused, may run; any other fails with `payment_used`.
+   * Like `topUp`, for a request that runs as the payer. A signature is public once it is on a chain, so only the request
+   * that first presented it, while unused, may run; any other fails with `payment_used`.
    */
   async payForRequest(header: string, address: string): Promise<PaymentResult> {
     if (!this.#deps.payPerRequest) {
@@ -146,7 +143,7 @@ export class PaymentService {
     return envelope
   }
 
-  /** Terms change, such as the payee's address: what was paid under former ones is answered as it was then. */
+  /** Terms such as the payee's address change: a payment made under earlier terms gets its original response. */
   async #findTaken(envelope: PaymentEnvelope): Promise<Payment | undefined> {
     const network = this.#networkOf(envelope.network)
     const claimKey = network.claimKeyOf(envelope)
@@ -160,7 +157,7 @@ export class PaymentService {
     return { ...sent, signed, digest: digestOf(signed) }
   }
 
-  /** The row of a payment: made now, taken up again after a refusal, or as another request left it. */
+  /** The row of a payment: new, restarted after a rejection, or as another request left it. */
   async #claim(claim: Claim): Promise<Claimed> {
     const { payments, machine, limit, failures, clock, ids } = this.#deps
     let signed = false
@@ -183,7 +180,7 @@ export class PaymentService {
     }
   }
 
-  /** Nobody but the payer may read what stands under a key of his, or take the place of a payment that may still be paid. */
+  /** Only the payer may read the payment under their key, or replace one that may still be paid. */
   async #assertSigned({ signed }: Claim): Promise<void> {
     const verdict = await this.#networkOf(signed.network)
       .verify(signed)
@@ -225,7 +222,7 @@ export class PaymentService {
   }
 }
 
-/** Undefined when the run takes longer; it goes on by itself. */
+/** Undefined if the run takes longer; it continues in the background. */
 async function endedWithin({ ended }: PaymentRun, milliseconds: number): Promise<Payment | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
@@ -238,12 +235,18 @@ async function endedWithin({ ended }: PaymentRun, milliseconds: number): Promise
   }
 }
 
-/** A payment that was not taken may be brought again: its payer may have got funds, or its time may have come. */
+/**
+ * A payment that was not accepted may be submitted again: its payer may have got funds, or its start time may have
+ * passed.
+ */
 function isOpenAgain({ state }: Payment): boolean {
   return state === 'refused' || state === 'failed'
 }
 
-/** Another payment, found by its idempotency key, or another spelling of one that may be brought again: signed differently. */
+/**
+ * Whether this is another payment under the same idempotency key, or a different spelling, signed differently, of one
+ * that may be submitted again.
+ */
 function asksForAnother({ signed, digest }: Claim, standing: Payment): boolean {
   return standing.signed.claimKey !== signed.claimKey || (standing.digest !== digest && isOpenAgain(standing))
 }

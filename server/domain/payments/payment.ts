@@ -1,9 +1,9 @@
 import type { ChainTransfer, SignedPayment } from './payment-network.ts'
 
 /**
- * received → verified → settling → settled → credited, each stored before the next step outside. `refused` (the chain
- * would not take it) and `failed` (the attempt to settle surely failed) may still be paid by somebody else until `dead`:
- * then it is proven that they never will.
+ * received → verified → settling → settled → credited, each stored before the next external step. Somebody else may still
+ * pay a payment that is `refused` (the chain would not accept it) or `failed` (the settlement attempt certainly failed),
+ * until `dead`: then it is proven that it can never be paid.
  */
 export const PAYMENT_STATES = [
   'received',
@@ -17,42 +17,41 @@ export const PAYMENT_STATES = [
 ] as const
 export type PaymentState = (typeof PAYMENT_STATES)[number]
 
-/** States in which nobody knows yet how the payment ends: an answer may only say that it is pending. */
+/** States whose outcome is not known yet: a response may only say that the payment is pending. */
 export const UNRESOLVED_STATES = ['received', 'verified', 'settling', 'settled'] as const satisfies PaymentState[]
 
 export interface Payment {
   id: string
   state: PaymentState
   signed: SignedPayment
-  /** Tells textual variants of one payment apart, whose signatures may differ in worth. */
+  /** Distinguishes textual variants of one payment, because not all signatures may be valid. */
   digest: string
-  /** The newest that was told while settling; from `settled` on the one that the chain shows. */
+  /** The newest transaction submitted while settling; from `settled` on, the one that the chain shows. */
   transactionId: string | null
-  /** All that were told, oldest first; a block may take each of them, but only one. */
+  /** All submitted transactions, oldest first; only one of them can take effect. */
   submittedTransactionIds: readonly string[]
   transferIndex: number | null
-  /** The amount that the chain moved, which is credited; present from `settled` on. */
+  /** The amount moved on the chain, which is credited; present from `settled` on. */
   transferAtomic: bigint | null
-  /** Why it was refused, failed or died, in the words of the chain or the facilitator. */
+  /** Why it was refused, failed or died, in the chain's or facilitator's words. */
   reason: string | null
-  /** Set with the credit. */
+  /** Null until the credit. */
   accountId: string | null
   balanceAfterNanoUsd: bigint | null
-  /** Null: none was sent, or its time is over. */
+  /** Null if none was sent or it expired. */
   idempotencyKey: string | null
   receivedAt: Date
   looks: number
-  /** Network of the client that sent it, for 24 hours. */
+  /** Network of the client that sent it, kept for 24 hours. */
   clientNetwork: string | null
-  /** Since when the chain does not show the credited transfer any more. */
+  /** When the chain was found to no longer show the credited transfer. */
   disappearedAt: Date | null
   rechecks: number
   missingChecks: number
-  /** What an operator took back of the credit; null: it was not corrected. */
+  /** The part of the credit that an operator reversed; null if it was not corrected. */
   correctedNanoUsd: bigint | null
 }
 
-/** A change that a payment's state goes through, with what it brings. */
 export type PaymentStep =
   | { to: 'verified' }
   | { to: 'settling' }

@@ -10,15 +10,14 @@ export interface FailedSettlement {
 }
 
 export interface FailureCount {
-  /** Failures of the last hour. */
   failures: number
-  /** Settlements on their way, which may fail as well. */
+  /** Settlements in progress, which may fail as well. */
   settling: number
-  /** Until the oldest failure is an hour old. */
+  /** Seconds until the oldest failure is an hour old. */
   secondsLeft: number
 }
 
-/** Settlements that failed on chain, each counted once, by the database's clock. */
+/** Settlements that failed on chain, each counted only once, by the database's clock. */
 export class SettlementFailureRepository {
   readonly #db: Kysely<Database>
 

@@ -11,7 +11,7 @@ export interface SettlementFailuresDeps {
   perHourPerIp: number
 }
 
-/** Bounds the settlements that fail on chain at the operator's expense, for each paying wallet and each client. */
+/** Limits the settlements that fail on chain at the operator's expense, per paying wallet and per client. */
 export class SettlementFailures {
   readonly #deps: SettlementFailuresDeps
 
@@ -38,7 +38,10 @@ export class SettlementFailures {
     this.#assert(ofClient, perHourPerIp, 'one address')
   }
 
-  /** After a failure those on their way count as well: otherwise a burst would fail before the first one is known. */
+  /**
+   * After a failure, settlements in progress count as well; otherwise a burst would fail before the first result is
+   * known.
+   */
   #assert({ failures, settling, secondsLeft }: FailureCount, limit: number, of: string): void {
     if (failures === 0 || failures + settling < limit) return
     const rule = `Rate limit exceeded: ${limit} settlements of ${of} that fail on chain per hour.`

@@ -3,17 +3,16 @@ import { failed, ok, type PlatformCheck, warning } from './platform-check.ts'
 import type { PlatformRepository } from './platform-repository.ts'
 
 const SKEW_MS_MAX = 2_000
-/** Sign-in messages of wallets are good for this much, so beyond it they are refused. */
+/** Sign-in messages of wallets tolerate this difference; with a larger one they are rejected. */
 const SKEW_MS_HARMFUL = 30_000
 const HOLDS_STALE_SECONDS = 60
 const ACTION_MS_MAX = 600_000
 
-/** Whether commits last, and whether its clock is ours. */
 export async function checkDatabase(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
   const askedMs = clock.nowMs()
   const facts = await repository.databaseFacts()
   const answeredMs = clock.nowMs()
-  // The database read its clock some time between the question and the answer.
+  // The database read its clock at some time between the query and the result.
   const skewMs = Math.max(askedMs - facts.now.getTime(), facts.now.getTime() - answeredMs, 0)
   return [
     ok('database', `PostgreSQL ${facts.version} responded within ${answeredMs - askedMs} ms`),
@@ -33,7 +32,10 @@ function judgeSkew(skewMs: number): PlatformCheck {
   return skewMs > SKEW_MS_HARMFUL ? failed('clock_skew', detail) : warning('clock_skew', detail)
 }
 
-/** Events of a day without a partition go to the default one, where old days cannot be dropped whole. */
+/**
+ * Checks for the partitions, because events without one go to the default partition, where old days cannot be dropped as
+ * a whole.
+ */
 export async function checkPartitions(repository: PlatformRepository, clock: Clock): Promise<PlatformCheck[]> {
   const tomorrow = addDays(utcDay(clock.now()), 1)
   if (await repository.hasUsagePartition(tomorrow)) {

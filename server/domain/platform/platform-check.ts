@@ -1,8 +1,8 @@
-/** One thing that `doctor` looked at. `warning`: it works, and an operator should know. */
+/** One check of `doctor`. `warning`: it works, but an operator should know. */
 export interface PlatformCheck {
   id: string
   status: 'ok' | 'warning' | 'failed'
-  /** What was found and, where it is not well, what to do. */
+  /** The finding and, if there is a problem, the remedy. */
   detail: string
 }
 

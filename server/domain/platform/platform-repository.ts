@@ -2,9 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import { itemAt } from '../item-at.ts'
 
-/** What the database says of itself. */
 export interface DatabaseFacts {
-  /** The database's own clock. */
   now: Date
   version: string
   synchronousCommit: string
@@ -15,7 +13,7 @@ export interface DatabaseFacts {
 export interface ServerProcess {
   processId: string
   startedAt: Date
-  /** Seconds since its last sign of life, by the database's clock. */
+  /** Seconds since its last heartbeat, by the database's clock. */
   silentSeconds: number
   openHolds: number
 }
@@ -35,7 +33,7 @@ export class PlatformRepository {
     return itemAt(rows, 0)
   }
 
-  /** Processes that share the database, the oldest first; one that was killed stays until its holds are released. */
+  /** Processes that share the database, oldest first; a killed one stays until its holds are released. */
   async processes(): Promise<ServerProcess[]> {
     const { rows } = await sql<ServerProcess>`
       select p.process_id as "processId", p.started_at as "startedAt",
@@ -46,7 +44,7 @@ export class PlatformRepository {
     return rows
   }
 
-  /** Open holds of no process that gave a sign of life within `staleSeconds`; the sweeper releases them. */
+  /** Open holds without a process that had a heartbeat within `staleSeconds`; the sweeper releases them. */
   async countAbandonedHolds(staleSeconds: number): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from holds h where not exists (
@@ -57,14 +55,13 @@ export class PlatformRepository {
     return rows[0]?.count ?? 0
   }
 
-  /** Whether events of the day have a partition of their own. */
   async hasUsagePartition(day: string): Promise<boolean> {
     const name = `usage_events_${day.replaceAll('-', '')}`
     const { rows } = await sql<{ found: boolean }>`select to_regclass(${name}) is not null as found`.execute(this.#db)
     return rows[0]?.found ?? false
   }
 
-  /** Operator actions that began before `before` and never ended: their process died on the way. */
+  /** Operator actions that began before `before` and never ended, because their process died. */
   async countUnfinishedActions(before: Date): Promise<number> {
     const { count } = await this.#db
       .selectFrom('operator_actions')

@@ -11,11 +11,11 @@ import type { PlatformRepository, ServerProcess } from './platform-repository.ts
 const PEPPER_CHARACTERS_RECOMMENDED = 32
 
 export interface PlatformHealth {
-  /** Nothing that requests need is away. */
+  /** Everything that requests depend on is available. */
   ok: boolean
   version: string
   database: { ok: boolean; latencyMs: number | null; version: string | null }
-  /** Null where no Redis is configured, so that limits and messages stay in this process. */
+  /** Null without a configured Redis; limits and messages then stay in this process. */
   sharedStore: { ok: boolean } | null
   processes: ServerProcess[]
   providers: ProviderHealth[]
@@ -23,7 +23,7 @@ export interface PlatformHealth {
 }
 
 export interface Diagnosis {
-  /** No check failed and no node serves a chain that it is not configured for. */
+  /** No check failed, and no node serves the wrong chain. */
   ok: boolean
   checks: PlatformCheck[]
   nodes: NodeReport[]
@@ -42,7 +42,10 @@ export interface PlatformServiceDeps {
   keyPepperCharacters: number
 }
 
-/** How this process and what it stands on do, for an operator. Providers and nodes are as this process saw them. */
+/**
+ * The health of this process and its dependencies, for an operator. Providers and nodes are reported as this process
+ * observed them.
+ */
 export class PlatformService {
   readonly #deps: PlatformServiceDeps
 
@@ -50,7 +53,7 @@ export class PlatformService {
     this.#deps = deps
   }
 
-  /** A look that asks nobody but the database. Never fails: a part that is away is reported as such. */
+  /** A quick check that queries only the database. Never fails: an unavailable part is reported as such. */
   async health(): Promise<PlatformHealth> {
     const { clock, nodes, providers, repository, sharedStore, version } = this.#deps
     const startedMs = clock.nowMs()
@@ -71,7 +74,7 @@ export class PlatformService {
     }
   }
 
-  /** Asks everything that can be asked, the configured nodes too; with `publicNodes` also those that chains publish. */
+  /** Checks everything, including the configured nodes; with `publicNodes` also those that chains publish. */
   async diagnose(options: { publicNodes: boolean }): Promise<Diagnosis> {
     const [nodes, ...checks] = await Promise.all([
       this.#deps.inspector.inspect(options),

@@ -9,17 +9,16 @@ import { networkOf } from './network-of.ts'
 import type { RefusalRecorder } from './refusal.ts'
 
 const CHANNEL = 'failed-requests'
-/** Whoever fails under ever new names pushes out the oldest of them, not the memory of the process. */
+/** A client that fails under many names evicts the oldest entries instead of filling the memory. */
 const SUBJECTS_MAX = 10_000
 const ADDRESS_SUBJECT = /^((?:operator-)?ip):(.*:.*)$/
 
-/** What wrong keys, session tokens and signatures are refused with. */
 const WRONG_CREDENTIAL_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 
-/** The first failure is reported to the other processes at once, those that follow within the interval together. */
+/** The first failure is reported to other processes immediately, those within the interval together. */
 const REPORT_INTERVAL_MS = 20
 
-/** Whose account a blocked subject belongs to, for the log of refusals; null for an address. */
+/** The account of a blocked subject, for the limit log; null for an address. */
 type Source = Pick<Caller, 'accountId' | 'keyId' | 'tier'> | null
 
 interface Block {
@@ -31,10 +30,9 @@ const SourceOfMessage = z
   .object({ accountId: z.string(), keyId: z.string().nullable(), tier: z.enum(ACCOUNT_TIERS) })
   .nullable()
 const Message = z.object({
-  /** Process that reports it. */
   origin: z.string(),
   failures: z.array(z.object({ subject: z.string(), count: z.int().positive(), source: SourceOfMessage })),
-  /** What the process has blocked, which the others block even if they missed some of the failures. */
+  /** The process's blocks, which the others apply even if they missed some failures. */
   blocks: z.array(z.object({ subject: z.string(), source: SourceOfMessage })),
 })
 
@@ -47,15 +45,15 @@ export interface AbuseGuardDeps {
 }
 
 /**
- * Blocks whoever fails too often. Subjects are `key:<id>`, `wallet:<address>` and, for wrong credentials alone, `ip:<address>`: nobody blocks
- * a victim by failing in its name. Every process counts the failures of all, which it hears of within milliseconds.
+ * Blocks subjects that fail too often: `key:<id>`, `wallet:<address>` and, only for wrong credentials, `ip:<address>`, so
+ * nobody can get another client blocked. Every process counts the failures of all processes, which it receives within
+ * milliseconds.
  */
 export class AbuseGuard {
   readonly #deps: AbuseGuardDeps
   readonly #failures = new Map<string, number[]>()
   readonly #blocks = new Map<string, Block>()
   readonly #origin: string
-  /** Failures that the other processes have not heard of. */
   readonly #unreported = new Map<string, { count: number; source: Source }>()
   #reportTimer: NodeJS.Timeout | undefined
   #unsubscribe: (() => Promise<void>) | undefined
@@ -65,7 +63,7 @@ export class AbuseGuard {
     this.#origin = deps.ids.uuid()
   }
 
-  /** Hears of the failures in other processes until `close`. */
+  /** Receives the failures of other processes until `close`. */
   async start(): Promise<void> {
     this.#unsubscribe = await this.#deps.pubSub.subscribe(CHANNEL, (message) => this.#hear(message))
   }
@@ -75,7 +73,7 @@ export class AbuseGuard {
     await this.#unsubscribe?.()
   }
 
-  /** Fails with `abuse_blocked` while the subject is blocked, which is logged. Costs nothing while nobody is. */
+  /** Fails with `abuse_blocked`, and logs it, while the subject is blocked. Costs nothing while there are no blocks. */
   assertNotBlocked(subject: string): void {
     if (this.#blocks.size === 0) return
     const name = normalized(subject)
@@ -91,8 +89,8 @@ export class AbuseGuard {
   }
 
   /**
-   * Counts one response with a 4xx status other than 402 and 429, or one wrong credential of an address.
-   * `source` is the caller that failed, whose log shows the refusals of a block.
+   * Counts one response with a 4xx status other than 402 and 429, or one wrong credential of an address. `source` is the
+   * caller that failed, whose limit log shows requests rejected by a block.
    */
   recordFailure(subject: string, source: Source = null): void {
     const name = normalized(subject)
@@ -105,9 +103,9 @@ export class AbuseGuard {
   }
 
   /**
-   * Counts a wrong credential, by what it was refused with, as a failure of the address that sent it, and fails with
-   * `abuse_blocked` in place of it while that is blocked. Right ones from the address go on: whoever guesses keys must not
-   * block their owners behind the same address.
+   * Counts a wrong-credential error as a failure of the sending address, and replaces it by `abuse_blocked` while the
+   * address is blocked. Valid credentials from the address still work, so that guessing keys does not block their owners
+   * behind the same address.
    */
   blameAddress(address: string, error: unknown): void {
     if (!(error instanceof DomainError && WRONG_CREDENTIAL_CODES.has(error.code))) return
@@ -115,7 +113,7 @@ export class AbuseGuard {
     this.recordFailure(`ip:${address}`)
   }
 
-  /** Blocks the subject when it has failed too often, which is the result. */
+  /** Blocks the subject if it has failed too often; returns whether it did. */
   #count({ subject, count, source }: z.output<typeof Message>['failures'][number]): boolean {
     const { limits, clock } = this.#deps
     const nowMs = clock.nowMs()
@@ -158,7 +156,7 @@ export class AbuseGuard {
     })
   }
 
-  /** The block runs by this process's own clock: clocks of processes differ. */
+  /** Timed by this process's own clock, because clocks of processes differ. */
   #block(name: string, source: Source): void {
     const { clock, limits } = this.#deps
     this.#failures.delete(name)
@@ -169,7 +167,7 @@ export class AbuseGuard {
     const block = this.#blocks.get(name)
     if (block === undefined) return 0
     const remainingMs = block.untilMs - this.#deps.clock.nowMs()
-    // More than a whole block ahead means that the clock was set back.
+    // A larger remainder means that the clock was set back.
     if (remainingMs > 0 && remainingMs <= this.#deps.limits.blockSeconds * 1000) return remainingMs
     this.#blocks.delete(name)
     return 0
@@ -184,7 +182,7 @@ function parseMessage(text: string): z.output<typeof Message> | undefined {
   }
 }
 
-/** A Map keeps the order of insertion, so its first entry is the one that was renewed longest ago. */
+/** A Map keeps insertion order, so its first entry is the one renewed longest ago. */
 function keepNewest<Value>(entries: Map<string, Value>, name: string, value: Value): void {
   entries.delete(name)
   const oldest = entries.size >= SUBJECTS_MAX ? entries.keys().next() : undefined
@@ -192,7 +190,7 @@ function keepNewest<Value>(entries: Map<string, Value>, name: string, value: Val
   entries.set(name, value)
 }
 
-/** Subjects of an address are those of its network. */
+/** Replaces the address of an `ip:` subject by its network. */
 function normalized(subject: string): string {
   const [, kind, address] = ADDRESS_SUBJECT.exec(subject) ?? []
   return kind === undefined || address === undefined ? subject : `${kind}:${networkOf(address)}`

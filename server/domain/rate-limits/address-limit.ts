@@ -5,14 +5,13 @@ import { itemAt } from '../item-at.ts'
 
 export interface AddressLimitDeps {
   store: Pick<WindowStore, 'consume'>
-  /** What is counted, in the plural; also names the window. */
+  /** The counted things, in the plural; also the name of the window. */
   what: string
   perMinute: number
-  /** What the caller is to do after the wait. */
   advice: string
 }
 
-/** What one network address may do in any minute where nobody has said yet who asks. */
+/** Limits one network address per minute, for requests without authentication. */
 export class AddressLimit {
   readonly #deps: AddressLimitDeps
 

@@ -6,11 +6,10 @@ import type { LimitOverrides } from '../limit-overrides.ts'
 export interface AccountLimitOverrides {
   tier: AccountTier
   account: LimitOverrides | null
-  /** Keys that have limits of their own and are not revoked. */
   keys: { keyId: string; limits: LimitOverrides }[]
 }
 
-/** Limits that operators set, in the rows of the accounts and keys that they are about. */
+/** Limits set by operators, stored in the rows of their accounts and keys. */
 export class LimitOverrideRepository {
   readonly #db: Kysely<Database>
 
@@ -40,7 +39,7 @@ export class LimitOverrideRepository {
     }
   }
 
-  /** False when there is no such account; null takes the limits away. */
+  /** False if the account does not exist; null removes the limits. */
   async setOfAccount(accountId: string, limits: LimitOverrides | null): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('accounts')
@@ -50,7 +49,7 @@ export class LimitOverrideRepository {
     return numUpdatedRows > 0n
   }
 
-  /** False when the account has no such key, or revoked it. */
+  /** False if the account has no such active key. */
   async setOfKey(accountId: string, keyId: string, limits: LimitOverrides | null): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('api_keys')

@@ -8,7 +8,7 @@ import type { TierLimits } from './limit-table.ts'
 import type { RatePlans } from './rate-plans.ts'
 
 export interface AccountLimits extends AccountLimitOverrides {
-  /** The account's numbers: its tier's, with those set for it in their place. */
+  /** The account's effective limits: its overrides, then its tier's. */
   inForce: TierLimits
 }
 
@@ -19,8 +19,9 @@ export interface LimitOverrideServiceDeps {
 }
 
 /**
- * Limits that an operator sets for one account, in place of its tier's, or for one API key, beside its account's. Every
- * process follows within a second. Fails with `not_found` for an account that is unknown or has no such active key.
+ * Limits that an operator sets for an account, overriding its tier's, or for an API key, in addition to its account's.
+ * Every process applies them within a second. Fails with `not_found` for an account that is unknown or has no such active
+ * key.
  */
 export class LimitOverrideService {
   readonly #deps: LimitOverrideServiceDeps
@@ -29,7 +30,7 @@ export class LimitOverrideService {
     this.#deps = deps
   }
 
-  /** What is set for the account and its keys, and the account's numbers that follow. */
+  /** The overrides of the account and its keys, and the account's effective limits. */
   async get(accountId: string): Promise<AccountLimits> {
     const found = isUuid(accountId) ? await this.#deps.repository.find(accountId) : undefined
     if (found === undefined) throw accountMissing(accountId)
@@ -37,12 +38,11 @@ export class LimitOverrideService {
     return { ...found, inForce: this.#deps.ratePlans.limitsOf({ tier, limitOverrides: { account, key: null } }) }
   }
 
-  /** Replaces what was set for the account or the key. */
   async set({ accountId, keyId, limits }: Omit<SetLimitsInput, 'reason'>): Promise<AccountLimits> {
     return this.#write({ accountId, keyId }, limits)
   }
 
-  /** Goes back to the tier's numbers, or for a key to the account's alone. */
+  /** Removes the overrides of the account or key. */
   async clear({ accountId, keyId }: Omit<ClearLimitsInput, 'reason'>): Promise<AccountLimits> {
     return this.#write({ accountId, keyId }, null)
   }

@@ -1,17 +1,17 @@
 import type { Clock } from '../clock.ts'
 
-/** The longest window that is used up within seconds; what a process that ended admitted counts for as long. */
+/** The longest window that can be used up within seconds; requests admitted by an ended process count for as long. */
 const REMEMBERED_MS = 60_000
 
 /**
- * The part of each limit that this process admits when it cannot ask the others: the parts of all processes add up to the
- * limit. Alone until it hears of others.
+ * The share of each limit that this process admits when it cannot coordinate with the others; the shares of all processes
+ * add up to the limit. Assumes a single process until it learns of others.
  */
 export class LimitShare {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #seenAtMs = new Map<string, number>()
   #processes = 1
-  /** Position among them; the first ones take what a limit has beyond equal parts. */
+  /** Position among the processes; the first ones get the remainder of equal shares. */
   #rank = 0
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
@@ -22,7 +22,7 @@ export class LimitShare {
     return this.#processes
   }
 
-  /** Takes note of the processes that are alive; one that has just ended still counts for a minute. */
+  /** Updates the live processes; one that has just ended still counts for a minute. */
   update(ownId: string, liveIds: readonly string[]): void {
     const nowMs = this.#clock.monotonicMs()
     for (const id of [ownId, ...liveIds]) this.#seenAtMs.set(id, nowMs)
@@ -31,7 +31,7 @@ export class LimitShare {
     this.#rank = [...this.#seenAtMs.keys()].toSorted().indexOf(ownId)
   }
 
-  /** Bound, to be handed over. */
+  /** An arrow function, so that it can be passed as a callback. */
   readonly of = (limit: number): number =>
     Math.floor(limit / this.#processes) + (this.#rank < limit % this.#processes ? 1 : 0)
 }

@@ -11,7 +11,7 @@ const textTier = (requestsPerMinute: number, tokensPerMinute: number) =>
     })
     .prefault({})
 
-/** The limits of one account tier; every number of the specification is a default here and an operator's to override. */
+/** The limits of one account tier; operators can override every default. */
 const tierLimits = (table: {
   text: Record<'XS' | 'S' | 'M' | 'L', [requestsPerMinute: number, tokensPerMinute: number]>
   image: number
@@ -59,7 +59,6 @@ const PARTNER = {
   rpc: 100,
 } satisfies Parameters<typeof tierLimits>[0]
 
-/** Specification, part Limits. */
 export const LimitTable = z
   .strictObject({
     standard: tierLimits(STANDARD),

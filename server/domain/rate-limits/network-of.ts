@@ -1,4 +1,7 @@
-/** What counts as one sender: an IPv6 host commands a whole /64, so its first four groups stand for it; a mapped IPv4 address is the IPv4 one. */
+/**
+ * The network that counts as one client: an IPv6 host controls a whole /64, so it is identified by the first four groups;
+ * a mapped IPv4 address counts as IPv4.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)

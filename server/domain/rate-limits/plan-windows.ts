@@ -5,15 +5,14 @@ import { itemAt } from '../item-at.ts'
 const NAMES = ['requests', 'tokens', 'credits'] as const
 export type WindowName = (typeof NAMES)[number]
 
-/** One window of a plan, of the account or of the key. */
 export interface PlanWindow {
   name: WindowName
   charge: WindowCharge
-  /** Of the API key, not of the account. */
+  /** True for the API key's window, false for the account's. */
   perKey: boolean
 }
 
-/** All windows of a plan in the order in which the store takes them: the account's, then the key's. */
+/** All windows of a plan in the store's order: the account's, then the key's. */
 export function windowsOf(plan: RatePlan): PlanWindow[] {
   const windows = present(plan, false)
   return plan.keyWindows === undefined ? windows : [...windows, ...present(plan.keyWindows, true)]
@@ -34,9 +33,9 @@ export interface WindowStates {
   credits: WindowState | null
 }
 
-/** One state for each kind of window, given the store's states in the order of the windows. */
+/** One state per kind of window, from the store's states in the order of the windows. */
 export function statesOf(windows: readonly PlanWindow[], states: readonly WindowState[]): WindowStates {
-  // Every plan begins with its window of requests.
+  // Every plan begins with its requests window.
   let requests = itemAt(states, 0)
   let tokens: WindowState | null = null
   let credits: WindowState | null = null
@@ -49,7 +48,7 @@ export function statesOf(windows: readonly PlanWindow[], states: readonly Window
   return { requests, tokens, credits }
 }
 
-/** A request passes both windows, so the one with less left counts, and both must have been reset. */
+/** A request must pass both windows, so the result has the smaller remainder and the later reset. */
 function tighter(first: WindowState | null, second: WindowState): WindowState {
   if (first === null) return second
   const { limit, remaining, nowMs } = second.remaining < first.remaining ? second : first

@@ -8,7 +8,6 @@ export class ProcessRepository {
     this.#db = db
   }
 
-  /** Processes whose lease is not older than `staleSeconds`. */
   async listLive(staleSeconds: number): Promise<string[]> {
     const { rows } = await sql<{ process_id: string }>`select p.process_id from processes p
       where p.heartbeat_at > now() - make_interval(secs => ${staleSeconds})`.execute(this.#db)

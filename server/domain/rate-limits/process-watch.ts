@@ -4,16 +4,15 @@ import type { ProcessRepository } from './process-repository.ts'
 
 export interface ProcessWatchDeps {
   processes: Pick<ProcessRepository, 'listLive'>
-  /** A process whose lease is older is gone. */
+  /** A process with an older lease is considered dead. */
   staleSeconds: number
   share: LimitShare
   processId: string
-  /** Whether rate windows are kept outside the processes. */
   sharedStore: boolean
   log: Log
 }
 
-/** Keeps this process's share of the limits in step with the number of processes. */
+/** Updates this process's share of the limits when the number of processes changes. */
 export class ProcessWatch {
   readonly #deps: ProcessWatchDeps
   #warned = false

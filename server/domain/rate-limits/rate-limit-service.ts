@@ -16,14 +16,13 @@ export interface RateLimitDeps {
   refusals: RefusalRecorder
 }
 
-/** A window with what is left of it. */
 export interface WindowFill extends PlanWindow {
   state: WindowState
 }
 
 /**
- * Rate windows of requests, tokens and RPC credits. A request consumes all windows of its
- * plan or none; weights are whole numbers. Fails with `rate_limited` only.
+ * Rate limits on requests, tokens and RPC credits. A request consumes all windows of its plan or none; weights are whole
+ * numbers. Fails only with `rate_limited`.
  */
 export class RateLimitService implements RateLimiter {
   readonly #deps: RateLimitDeps
@@ -53,7 +52,7 @@ export class RateLimitService implements RateLimiter {
     if (corrections.length > 0) this.#adjust(corrections, grant.booking)
   }
 
-  /** The error of a plan that the database rejects, whose requests window is the only one. */
+  /** The error for a plan that the database rejects, whose only window counts requests. */
   refuse(plan: RatePlan, waitSeconds: number): DomainError {
     const windows = windowsOf(plan)
     const nowMs = this.#deps.clock.nowMs()
@@ -63,7 +62,7 @@ export class RateLimitService implements RateLimiter {
     return this.#refuse(plan, windows, { admitted: false, refusedBy: 0, retryAtMs, booking, states })
   }
 
-  /** The plan's windows as they stand, without consuming: for the headers of answers that are not limited. */
+  /** The plan's current windows, without consuming: for the headers of responses that are not limited. */
   async peek(plan: RatePlan): Promise<WindowStates> {
     const windows = windowsOf(plan)
     return statesOf(windows, await this.#deps.store.peek(windows.map(chargeOf)))
@@ -78,7 +77,7 @@ export class RateLimitService implements RateLimiter {
   }
 
   #adjust(corrections: { charge: WindowCharge; delta: number }[], booking: WindowBooking): void {
-    // A lost correction heals when its bucket leaves the window; the request that caused it is over.
+    // A lost correction no longer matters once its bucket leaves the window; its request is over.
     this.#deps.store.adjust(corrections, booking).catch(() => undefined)
   }
 
@@ -94,7 +93,7 @@ export class RateLimitService implements RateLimiter {
       rateLimitType: RATE_LIMIT_TYPES[refused.name],
     })
     const { requests, tokens } = statesOf(windows, decision.states)
-    // Clients wait for the reset of the requests, whichever window refused.
+    // Clients wait for the reset of the requests window, whichever window rejected.
     const reset = { ...requests, resetAtMs: decision.retryAtMs ?? requests.resetAtMs }
     return refusalError(plan, refused, {
       retryAtMs: decision.retryAtMs,

@@ -6,12 +6,11 @@ import type { RatePlan } from './rate-plan.ts'
 import type { WindowCharge } from './window-store.ts'
 
 const MINUTE = { windowSeconds: 60, buckets: 61 }
-/** One bucket a minute: a rolling day in steps that a caller does not notice. */
+/** One bucket per minute: a rolling day in steps too small for a caller to notice. */
 const DAY = { windowSeconds: 86_400, buckets: 1_441 }
 
 const RPC_ENDPOINT = 'endpoint:api/v1/crypto/rpc'
 
-/** Kinds of models that are limited in requests alone. */
 type RequestLimitedKind = 'image' | 'audio' | 'embedding' | 'videoQueue' | 'videoRetrieve'
 
 const REQUEST_LIMIT_OF_TYPE: Record<Exclude<ModelType, 'text'>, RequestLimitedKind> = {
@@ -26,19 +25,22 @@ const REQUEST_LIMIT_OF_TYPE: Record<Exclude<ModelType, 'text'>, RequestLimitedKi
 }
 
 /**
- * Which windows a request consumes from: one per account, and per model where a model is named. Numbers that an operator
- * set for the account replace its tier's; those for the key are windows of their own, which must pass as well.
+ * Chooses the windows of a request: one per account, or per account and model. Account limits override the tier's; key
+ * limits add windows that must pass as well.
  */
 export class RatePlans {
   readonly #limits: LimitTable
-  /** By the caller's own object, which lives as long as the caller is cached. */
+  /** Keyed by the overrides object of the caller, which lives as long as the cached caller. */
   readonly #overridden = new WeakMap<object, TierLimits>()
 
   constructor(limits: LimitTable) {
     this.#limits = limits
   }
 
-  /** Requests and tokens per minute of the model's tier. An estimate above the whole limit runs alone in an empty window. */
+  /**
+   * Requests and tokens per minute of the model's tier. A request with an estimate above the whole limit needs an empty
+   * window.
+   */
   planForText(caller: Caller, model: { id: string; tier: ModelTier }, tokensEstimate: number): RatePlan {
     const { requestsPerMinute, tokensPerMinute } = this.limitsOf(caller).text[model.tier]
     const weight = Math.min(Math.ceil(Math.max(0, tokensEstimate)), tokensPerMinute)
@@ -51,12 +53,10 @@ export class RatePlans {
     return withKeyWindows(plan, caller.limitOverrides?.key?.text?.[model.tier])
   }
 
-  /** Requests per minute of one embedding model. */
   planForEmbedding(caller: Caller, model: { id: string }): RatePlan {
     return this.planForRequests(caller, model, 'embedding')
   }
 
-  /** Requests per minute of one model of the other kinds. */
   planForRequests(caller: Caller, model: { id: string }, kind: RequestLimitedKind): RatePlan {
     // Polling for a video must not use up the calls that queue one.
     const name = kind === 'videoRetrieve' ? 'requests:retrieve' : 'requests'
@@ -65,7 +65,7 @@ export class RatePlans {
     return withKeyWindows({ ...planOf(caller, model.id), requests }, caller.limitOverrides?.key?.[kind])
   }
 
-  /** Requests per minute over all networks, and RPC credits in any 24 hours. A batch is one request. */
+  /** Requests per minute over all networks, and RPC credits per rolling 24 hours. A batch is one request. */
   planForRpc(caller: Caller, credits: number): RatePlan {
     const { requestsPerMinute, creditsPer24Hours } = this.limitsOf(caller).rpc
     const plan = {
@@ -76,7 +76,6 @@ export class RatePlans {
     return withKeyWindows(plan, caller.limitOverrides?.key?.rpc)
   }
 
-  /** Key creations per minute of the account. */
   planForKeyCreation(caller: Caller): RatePlan {
     return {
       ...planOf(caller, 'endpoint:api/v1/api_keys'),
@@ -106,7 +105,7 @@ export class RatePlans {
     }
   }
 
-  /** The plan of every model, then of the endpoints that are limited by themselves: what lists of limits show. */
+  /** The plans of all models, then of the endpoints with their own limits, for listing limits. */
   plansOf(caller: Caller, models: readonly { id: string; type: ModelType; tier: ModelTier }[]): RatePlan[] {
     return [
       ...models.map((model) =>
@@ -120,7 +119,7 @@ export class RatePlans {
     ]
   }
 
-  /** The numbers of the caller's tier, with those that an operator set for the account in their place. */
+  /** The limits of the caller's tier, overridden by those set for the account. */
   limitsOf({ tier, limitOverrides }: Pick<Caller, 'tier' | 'limitOverrides'>): TierLimits {
     const overrides = limitOverrides?.account
     if (overrides == null) return this.#limits[tier]
@@ -154,7 +153,7 @@ interface KeyNumbers {
   creditsPer24Hours?: number
 }
 
-/** Beside each window of the account, one for the key alone where the operator set its number. */
+/** Adds a window for the key to each window of the account if the operator set a limit. */
 function withKeyWindows(plan: RatePlan, numbers: KeyNumbers | undefined): RatePlan {
   if (numbers === undefined || plan.apiKeyId === null) return plan
   const keyWindow = (charge: WindowCharge | null, limit: number | undefined): WindowCharge | null => {

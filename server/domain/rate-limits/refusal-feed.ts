@@ -4,14 +4,14 @@ import type { PubSub } from '../pub-sub.ts'
 import { RATE_LIMIT_TYPES_LOGGED, type Refusal } from './refusal.ts'
 
 const CHANNEL = 'rate-limit-refusals'
-/** Refusals within one interval travel together: a watcher hears of one within two intervals. */
+/** Rejections within one interval share a message, so a watcher sees one within two intervals. */
 const COALESCE_MS = 50
-/** What else is refused within an interval is in the log alone. */
+/** Further rejections within an interval appear only in the log. */
 const GROUPS_MAX = 1_000
-/** A reader that falls behind this far hears of the newest only. */
+/** A reader with a longer backlog gets only the newest. */
 const WAITING_MAX = 100
 
-/** Refusals of one key and subject for one reason in quick succession, as one event: the newest, and how many. */
+/** Rejections of one key and subject for one reason in quick succession, as one event: the newest, and the count. */
 export interface RefusalEvent extends Refusal {
   count: number
 }
@@ -39,7 +39,9 @@ const Events = z.array(
 
 type Watcher = (event: RefusalEvent) => void
 
-/** Tells watchers of an account's refusals of them, across processes; a flood of equal ones costs a message an interval. */
+/**
+ * Sends an account's rejections to its watchers, across processes; a flood of equal ones costs one message per interval.
+ */
 export class RefusalFeed {
   readonly #pubSub: PubSub
   readonly #log: Log
@@ -75,7 +77,7 @@ export class RefusalFeed {
     this.#timer ??= setTimeout(() => this.#publish(), COALESCE_MS).unref()
   }
 
-  /** Refusals of the account from now on. Ends when `signal` aborts. */
+  /** Yields new rejections of the account. Ends when `signal` aborts. */
   async *watch(accountId: string, signal: AbortSignal): AsyncGenerator<RefusalEvent, void> {
     let waiting: RefusalEvent[] = []
     let wake: () => void = () => {}

@@ -9,9 +9,8 @@ import type { RefusalRepository } from './refusal-repository.ts'
 import type { Refusal, RefusalRecorder, RefusedRequest } from './refusal.ts'
 
 const FLUSH_AFTER_MS = 1_000
-/** Specification, Limits: how many the log shows. */
 const SHOWN_MAX = 50
-/** What a flood leaves behind for one account, whatever its rate. */
+/** Entries kept for one account after a flood, whatever its rate. */
 const KEPT_PER_ACCOUNT_MAX = 1_000
 const KEPT_DAYS = 30
 const WAITING_MAX = 20_000
@@ -28,9 +27,9 @@ export interface RefusalLogDeps {
 }
 
 /**
- * The log of refused requests. Refusals are written in the background,
- * in batches: of one account at most its 50 newest a second, of all at most 20,000, so that a flood of refusals neither
- * slows requests nor fills the database; the rest is dropped. While the database is away they wait within these bounds.
+ * The log of rejected requests, written in the background in batches: per account at most its 50 newest per second, in
+ * total at most 20,000, so that a flood neither slows requests nor fills the database; the rest is dropped. While the
+ * database is down, rejections wait within these limits.
  */
 export class RefusalLog implements RefusalRecorder {
   readonly #deps: RefusalLogDeps
@@ -53,7 +52,7 @@ export class RefusalLog implements RefusalRecorder {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_AFTER_MS).unref()
   }
 
-  /** Writes what waits; a failure is logged and tried again with the next flush. */
+  /** Writes the waiting entries; a failure is logged and retried with the next flush. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -64,13 +63,16 @@ export class RefusalLog implements RefusalRecorder {
     await this.#flushing
   }
 
-  /** The 50 newest of the account, newest first; those of this process to the last one, of others up to a second ago. */
+  /** The account's 50 newest entries, newest first; complete for this process, up to a second old for others. */
   async latest(accountId: string): Promise<Refusal[]> {
     await this.flush()
     return this.#deps.repository.list(accountId, { limit: SHOWN_MAX, before: null })
   }
 
-  /** One page, newest first, of one account or, for operators, of all. Fails with `invalid_request` for a cursor of another list. */
+  /**
+   * One page, newest first, of one account or, for operators, of all. Fails with `invalid_request` on a cursor of another
+   * list.
+   */
   async listPage(accountId: string | null, { first, after }: PageRequest): Promise<Page<Refusal>> {
     const scope = { list: 'rate_limit_refusals', accountId: accountId ?? 'platform' }
     const [at, id] = after == null ? [] : decodeCursor(scope, Cursor, after)
@@ -81,12 +83,15 @@ export class RefusalLog implements RefusalRecorder {
     return toPage(rows, first, { scope, keyOf: (refusal) => [refusal.at.toISOString(), refusal.id] })
   }
 
-  /** Refusals of the account as they happen in any process, equal ones in quick succession as one; ends with `signal`. */
+  /**
+   * Yields the account's rejections in any process as they happen, equal ones in quick succession as one; ends with
+   * `signal`.
+   */
   watch(accountId: string, signal: AbortSignal): AsyncGenerator<RefusalEvent, void> {
     return this.#deps.feed.watch(accountId, signal)
   }
 
-  /** Deletes what is older than 30 days, and of accounts that this process wrote to all but the newest 1,000. */
+  /** Deletes entries older than 30 days, and all but the newest 1,000 of accounts that this process wrote to. */
   async maintain(): Promise<void> {
     const { repository, clock } = this.#deps
     const accountIds = [...this.#writtenAccounts]
@@ -100,8 +105,8 @@ export class RefusalLog implements RefusalRecorder {
   }
 
   /**
-   * An account's 51st of one flush pushes out its oldest, which could no longer be among the 50 newest. Once too many
-   * wait, each account keeps the number that it has, of its newest.
+   * The 51st entry of an account in one flush evicts its oldest, which can no longer be among the 50 newest. At the total
+   * limit, each account keeps its current number of entries, always the newest.
    */
   #keep(refusal: Refusal): void {
     const ofAccount = this.#waiting.get(refusal.accountId) ?? []
@@ -134,7 +139,7 @@ export class RefusalLog implements RefusalRecorder {
     this.#dropped = 0
   }
 
-  /** What could not be written goes before what came meanwhile, which is newer. */
+  /** Puts unwritten entries before those added meanwhile, which are newer. */
   #takeBack(unwritten: readonly Refusal[]): void {
     const newer = [...this.#waiting.values()].flat()
     this.#waiting = new Map()

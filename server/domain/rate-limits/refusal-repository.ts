@@ -3,7 +3,7 @@ import type { Database } from '../../db/schema.ts'
 import type { RateLimitRefusalRow } from '../../db/tables/rate-limit-refusals-table.ts'
 import type { Refusal } from './refusal.ts'
 
-/** Where a list continues: behind the refusal with that instant and id. */
+/** The position of a page: after the entry with this time and id. */
 export interface RefusalPosition {
   at: Date
   id: string
@@ -20,7 +20,7 @@ export class RefusalRepository {
     this.#jobs = jobs
   }
 
-  /** Stores refusals in one statement; a repeat of one changes nothing. */
+  /** Stores rejections in one statement; repeating one changes nothing. */
   async insert(refusals: readonly Refusal[]): Promise<void> {
     const rows = refusals.map((refusal) => ({
       account_id: refusal.accountId,
@@ -38,7 +38,7 @@ export class RefusalRepository {
       on conflict do nothing`.execute(this.#db)
   }
 
-  /** Newest first, of one account or of all. */
+  /** Newest first, for one account or all. */
   async list(accountId: string | null, page: { limit: number; before: RefusalPosition | null }): Promise<Refusal[]> {
     let query = this.#reports.selectFrom('rate_limit_refusals').selectAll()
     if (accountId !== null) query = query.where('account_id', '=', accountId)

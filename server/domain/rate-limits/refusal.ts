@@ -1,8 +1,7 @@
-/** What refused: requests or tokens per minute, RPC credits per day, or the block after too many failures. */
+/** The limit that rejected: requests or tokens per minute, RPC credits per day, or the block after too many failures. */
 export const RATE_LIMIT_TYPES_LOGGED = ['RPM', 'TPM', 'RPD', 'FAILED_REQUESTS'] as const
 export type RateLimitType = (typeof RATE_LIMIT_TYPES_LOGGED)[number]
 
-/** A request that was refused for its caller's rate or failures. */
 export interface RefusedRequest {
   accountId: string
   /** Null for a wallet. */
@@ -14,7 +13,6 @@ export interface RefusedRequest {
   rateLimitType: RateLimitType
 }
 
-/** A refusal as the limit log keeps it. */
 export interface Refusal extends RefusedRequest {
   /** Time-ordered. */
   id: string
@@ -22,6 +20,6 @@ export interface Refusal extends RefusedRequest {
 }
 
 export interface RefusalRecorder {
-  /** Never throws and never delays the refusal. */
+  /** Never throws and never delays the response. */
   record(refused: RefusedRequest): void
 }

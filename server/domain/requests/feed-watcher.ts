@@ -1,9 +1,9 @@
 import type { SettledBatch } from './request-record.ts'
 
-/** Beyond this a watcher that does not read loses what waits, and reads it from the database when it comes back. */
+/** A watcher with a longer backlog loses it, and reads the database when it resumes. */
 const WAITING_BATCHES_MAX = 20
 
-/** What waits for one reader of a feed: a bounded queue of batches that it shares with the other readers. */
+/** The backlog of one reader of a feed: a bounded queue of batches shared with the other readers. */
 export class FeedWatcher {
   readonly #signal: AbortSignal
   readonly #waiting: SettledBatch[] = []
@@ -16,7 +16,7 @@ export class FeedWatcher {
     signal.addEventListener('abort', this.#abort)
   }
 
-  /** Whether batches were dropped; what the reader has not got is to be read from the database. */
+  /** Whether batches were dropped; the reader must then read the database. */
   get lost(): boolean {
     return this.#lost
   }
@@ -33,12 +33,12 @@ export class FeedWatcher {
     this.#waiting.length = 0
   }
 
-  /** From here on batches wait again; to be called before the database is read. */
+  /** Resumes queueing batches; call it before reading the database. */
   catchUp(): void {
     this.#lost = false
   }
 
-  /** The next batch with something behind `position`; undefined when batches were lost or the signal aborted. */
+  /** The next batch with requests after `position`; undefined if batches were lost or the signal aborted. */
   async next(position: bigint): Promise<SettledBatch | undefined> {
     while (!this.#lost && !this.#signal.aborted) {
       const batch = this.#waiting.shift()
@@ -53,7 +53,7 @@ export class FeedWatcher {
   }
 }
 
-/** The batch itself, which its readers share, unless it begins with what was read before. */
+/** Returns the shared batch itself, unless it begins with requests that were already read. */
 function behind(batch: SettledBatch, position: bigint): SettledBatch {
   const [first] = batch.requests
   if (first === undefined || first.position > position) return batch

@@ -10,11 +10,11 @@ const Instant = z.date().refine((at) => at.getUTCFullYear() >= YEAR_MIN && at.ge
   error: `must be in the years ${YEAR_MIN} to ${YEAR_MAX}`,
 })
 
-/** Which requests a log shows. An absent list is everything; several conditions must all match. */
+/** Filter of the request log. An absent list matches everything; several conditions must all match. */
 export const RequestFilter = z.strictObject({
-  /** Admitted at or after; absent is 90 days back. */
+  /** Admitted at or after; defaults to 90 days ago. */
   from: Instant.nullish(),
-  /** Admitted before; absent is now. */
+  /** Admitted before; defaults to now. */
   to: Instant.nullish(),
   apiKeyIds: anyOf(z.string().refine(isUuid, { error: 'must be an `apiKeyId`' })),
   skus: anyOf(FilterName),
@@ -24,7 +24,7 @@ export type RequestFilter = z.output<typeof RequestFilter>
 
 const REQUEST_ID = /^[0-9a-f]{32}$/
 
-/** A request by its id, with dashes or without. */
+/** A request by its id, with or without dashes. */
 export const ReceiptInput = z.object({
   requestId: z
     .string()

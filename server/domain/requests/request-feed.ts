@@ -7,22 +7,22 @@ import { FeedWatcher } from './feed-watcher.ts'
 import type { RecordedRequest, SettledBatch } from './request-record.ts'
 import type { FeedPosition, RequestRepository } from './request-repository.ts'
 
-/** A watcher hears of a commit within this, the interval of the changes and a read. */
+/** A watcher sees a commit within this interval, the interval of the changes and one read. */
 const PACE = { intervalMs: 50, retryMs: 1_000 }
-/** The watchers of these are served before those of the next are woken, or in a burst all would wait for the last. */
+/** Accounts served before the next watchers are woken; otherwise in a burst all would wait for the last one. */
 const ACCOUNTS_PER_TURN = 10
-/** Of one account in one read; what is beyond follows at once. */
+/** Maximum per account and read; the rest follows immediately. */
 const READ_REQUESTS_MAX = 500
 const BATCH_REQUESTS_MAX = 100
-/** A watcher that missed more gets the newest of them, and is told. */
+/** A watcher that missed more gets the newest ones, and a notice. */
 const REPLAYED_REQUESTS_MAX = 1_000
-/** Nor does a replay look further back than this. */
+/** A replay goes back at most this far. */
 const REPLAYED_DAYS_MAX = 7
-/** Days that a request may run: one that is settled now was admitted no earlier. */
+/** Maximum days that a request may run: one settled now was admitted no earlier. */
 const RUNNING_DAYS_MAX = 2
 
 interface Channel {
-  /** Undefined until it was read. */
+  /** Undefined until the first read. */
   position: bigint | undefined
   ready: Promise<void>
   watchers: Set<FeedWatcher>
@@ -35,16 +35,15 @@ export interface RequestFeedDeps {
   log: Log
 }
 
-/** Where a watcher was before, and the UTC day of that. */
 export interface ReachedPosition {
   position: bigint
   day: string
 }
 
 /**
- * Tells watchers what an account's requests came to, across processes, each once and in the order of their settlement.
- * It listens to the changes of accounts, which are published anyway, and reads once per interval for all watched
- * accounts; where nobody watches, nothing is read. Watchers of one account share the same batches.
+ * Sends an account's settled requests to watchers across processes, each once and in settlement order. It listens to the
+ * existing messages about account changes, and reads once per interval for all watched accounts; without watchers,
+ * nothing is read. Watchers of one account share the same batches.
  */
 export class RequestFeed {
   readonly #deps: RequestFeedDeps
@@ -60,8 +59,9 @@ export class RequestFeed {
   }
 
   /**
-   * First a batch without requests that says where the feed begins: now, or behind `after`. Then every request that is
-   * settled, those since `after` first. A watcher that reads too slowly is told what it missed. Ends when `signal` aborts.
+   * Yields first a batch without requests whose position starts the feed: now, or after `after`. Then it yields every
+   * settled request, those since `after` first. A watcher that reads too slowly is notified of the gap. Ends when
+   * `signal` aborts.
    */
   async *watch(
     accountId: string,
@@ -70,7 +70,7 @@ export class RequestFeed {
   ): AsyncGenerator<SettledBatch, void> {
     const channel = this.#join(accountId)
     const watcher = new FeedWatcher(signal)
-    // Listens before it reads, so that nothing falls between what was missed and what comes.
+    // Listens before reading, so that nothing is lost between the replay and the feed.
     channel.watchers.add(watcher)
     try {
       await channel.ready
@@ -118,13 +118,13 @@ export class RequestFeed {
     }
   }
 
-  /** False when the database failed; then what is due stays so. */
+  /** False if the database failed; the due accounts then stay due. */
   async #deliver(): Promise<boolean> {
     const fromDay = this.#daysAgo(RUNNING_DAYS_MAX)
     const due = new Map<string, FeedPosition>()
     for (const accountId of this.#stale) {
       const channel = this.#channels.get(accountId)
-      // One that has not read its position yet stays stale: the change may be behind what it reads.
+      // A channel without a position stays stale: the change may be after the position that it reads.
       if (channel !== undefined && channel.position === undefined) continue
       this.#stale.delete(accountId)
       if (channel?.position !== undefined) due.set(accountId, { position: channel.position, fromDay })

@@ -7,11 +7,11 @@ export interface RequestLine {
   type: string
   units: number
   amountNanoUsd: bigint
-  /** USD for one unit at the time, an exact decimal; null where the line has no such price. */
+  /** USD per unit at the time, an exact decimal; null if the line has no such price. */
   unitPriceUsd: string | null
 }
 
-/** A request that has ended, charged or not: its entry in the log and its receipt. */
+/** A finished request, charged or not: its entry in the log and its receipt. */
 export interface RequestRecord {
   /** 32 hexadecimal characters, as in the response header `CF-RAY`. */
   requestId: string
@@ -23,41 +23,39 @@ export interface RequestRecord {
   modelType: UsageModelType | null
   unitType: UsageUnitType
   currency: Currency
-  /** What was set aside before the upstream was called. */
+  /** The amount reserved before the upstream was called. */
   holdNanoUsd: bigint
   chargeNanoUsd: bigint
   lines: RequestLine[]
   outcome: UsageOutcome
-  /** Whether our count stands in for the upstream's. */
+  /** Whether our count replaces the upstream's. */
   estimated: boolean
-  /** The provider or node that answered; null where none did. */
+  /** The provider or node that responded; null if none did. */
   upstreamId: string | null
-  /** Upstreams that failed before that one. */
+  /** Number of upstreams that failed before that one. */
   retries: number
   durationMs: number
   admittedAt: Date
   settledAt: Date
 }
 
-/** A record with its place in the order in which the account's requests were settled. */
+/** A record with its position in the account's settlement order. */
 export interface RecordedRequest extends RequestRecord {
   position: bigint
 }
 
-/** Requests of an account in the order in which they were settled. */
 export interface SettledBatch {
   requests: readonly RecordedRequest[]
-  /** Of the last request: a feed that begins behind it goes on without a gap. */
+  /** Position of the last request: a feed that starts after it has no gap. */
   position: bigint
-  /** Whether requests before these were left out, since too many were missed. */
+  /** Whether earlier requests were left out because too many were missed. */
   missed: boolean
 }
 
-/** A batch as watchers get it. */
 export interface SettledRequests {
   accountId: string
   requests: readonly RecordedRequest[]
-  /** Opaque; the feed continues behind it. */
+  /** Opaque; the feed continues after it. */
   cursor: string
   missed: boolean
 }

@@ -5,10 +5,10 @@ import type { UsageModelType, UsageOutcome, UsageUnitType } from '../metering/ho
 import type { RequestFilter } from './inputs.ts'
 import type { RecordedRequest, RequestRecord } from './request-record.ts'
 
-/** Where a request stands in the log: the day of its admission, then its id, which rises with time. */
+/** Position of a request in the log: its admission day, then its id, which ascends with time. */
 export interface LogPlace {
   day: string
-  /** As the database has it, with dashes. */
+  /** With dashes, as in the database. */
   requestId: string
 }
 
@@ -18,19 +18,17 @@ export interface LogScan {
   before: LogPlace | null
   filter: RequestFilter
   limit: number
-  /** Requests that are looked at to find those that match. */
   scannedMax: number
 }
 
 export interface LogScanResult {
   records: RequestRecord[]
-  /** Where the look ended before its last day; null when it saw everything. */
+  /** Where the scan stopped before its last day; null if it is complete. */
   stoppedAt: LogPlace | null
 }
 
 type ScanRow = UsageEventRow & { last_day: string | null; last_request_id: string | null; scanned: bigint }
 
-/** Usage events, read as the log of an account's requests. */
 export class RequestRepository {
   readonly #db: Kysely<Database>
 
@@ -38,7 +36,7 @@ export class RequestRepository {
     this.#db = db
   }
 
-  /** Newest first; a backward scan of the primary key of the days' partitions, bounded by days and by rows. */
+  /** Newest first, by a backward scan of the primary key of the daily partitions, limited by days and rows. */
   async scan(accountId: string, scan: LogScan): Promise<LogScanResult> {
     const { rows } = await sql<ScanRow>`
       with scanned as materialized (
@@ -61,7 +59,7 @@ export class RequestRepository {
     return { records, stoppedAt }
   }
 
-  /** By request id; ids and days as the database has them. */
+  /** Results by request id; ids and days as in the database. */
   async find(accountId: string, requests: readonly LogPlace[]): Promise<Map<string, RequestRecord>> {
     const days = [...new Set(requests.map(({ day }) => day))]
     const ids = [...new Set(requests.map(({ requestId }) => requestId))]
@@ -75,7 +73,7 @@ export class RequestRepository {
     return new Map(rows.map((row) => [row.request_id, toRequestRecord(row)]))
   }
 
-  /** The position that the account's next request will be behind. */
+  /** The position after which the account's next request will be. */
   async lastPosition(accountId: string, fromDay: string): Promise<bigint> {
     const row = await this.#db
       .selectFrom('usage_events')
@@ -86,7 +84,7 @@ export class RequestRepository {
     return row?.position ?? 0n
   }
 
-  /** The position of the `count`th newest request behind `after`; undefined where there are not as many. */
+  /** The position of the `count`th newest request after `after`; undefined if there are fewer. */
   async positionFromEnd(accountId: string, after: FeedPosition, count: number): Promise<bigint | undefined> {
     const row = await this.#db
       .selectFrom('usage_events')
@@ -101,7 +99,7 @@ export class RequestRepository {
     return row?.position ?? undefined
   }
 
-  /** What was settled behind each account's position, in that order, up to `limit` of each. */
+  /** Requests settled after each account's position, in that order, at most `limit` per account. */
   async listSettled(accounts: ReadonlyMap<string, FeedPosition>, limit: number): Promise<RecordedRequest[]> {
     const items = [...accounts].map(([account_id, { position }]) => ({ account_id, position: position.toString() }))
     const fromDay = [...accounts.values()].reduce(
@@ -120,7 +118,7 @@ export class RequestRepository {
   }
 }
 
-/** A position, and the first day on which what lies behind it can have been admitted. */
+/** A position, and the earliest admission day of requests after it. */
 export interface FeedPosition {
   position: bigint
   fromDay: string
@@ -142,7 +140,7 @@ function matchConditions({ from, to, apiKeyIds, skus, outcomes }: RequestFilter)
   return all
 }
 
-/** As `settle_holds` wrote it; the database gives the texts as it got them. */
+/** In the form written by `settle_holds`; the database returns text unmodified. */
 interface LineJson {
   type: string
   units: number

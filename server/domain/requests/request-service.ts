@@ -11,11 +11,9 @@ import type { RequestFeed } from './request-feed.ts'
 import type { RequestRecord, SettledRequests } from './request-record.ts'
 import type { LogPlace, LogScan, RequestRepository } from './request-repository.ts'
 
-/** Days that a log without `from` goes back. */
 const LOG_DAYS = 90
-/** Days that one page looks at: planning takes longer with each of their partitions. */
+/** Days scanned for one page: planning takes longer with each of their partitions. */
 const PAGE_DAYS_MAX = 14
-/** Requests that one page looks at to find those that match its filter. */
 const PAGE_SCANNED_MAX = 5_000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
@@ -30,9 +28,9 @@ export interface RequestServiceDeps {
 }
 
 /**
- * What became of an account's requests: the log, the receipt of each, and the feed of those that end.
- * Every request that was admitted is in it once it has ended, also one that failed and costs nothing. Amounts are
- * nano-USD; request ids are those of the response header `CF-RAY`.
+ * An account's finished requests: the log, the receipts, and the feed. Contains every admitted request once it has ended,
+ * including those that failed and cost nothing. Amounts are nano-USD; request ids are those of the response header
+ * `CF-RAY`.
  */
 export class RequestService {
   readonly #deps: RequestServiceDeps
@@ -42,9 +40,9 @@ export class RequestService {
   }
 
   /**
-   * Newest first. A page looks back at most 14 days and, with a filter, at 5,000 requests; it may hold fewer than it was
-   * asked for and still have a next one. Fails with `invalid_request` on a cursor of another list or account, and when
-   * `to` is not after `from`.
+   * Newest first. A page covers at most 14 days and, with a filter, 5,000 requests; it may have fewer items than
+   * requested and still a next page. Fails with `invalid_request` on a cursor of another list or account, and if `to` is
+   * not after `from`.
    */
   async list(accountId: string, page: PageRequest, filter: RequestFilter = {}): Promise<Page<RequestRecord>> {
     const scope = { list: 'requests', accountId }
@@ -66,13 +64,16 @@ export class RequestService {
     return { items, cursors, endCursor: encodeCursor(scope, [rest.day, rest.requestId]), hasNextPage: true }
   }
 
-  /** Undefined for an id that no request of the account has, or whose request has not ended. Fails with `invalid_request` on text that is no id. */
+  /**
+   * Undefined for an id that no request of the account has, or whose request has not ended. Fails with `invalid_request`
+   * on an invalid id.
+   */
   async get(accountId: string, requestId: string): Promise<RequestRecord | undefined> {
     const { requestId: id } = parseInput(ReceiptInput, { requestId })
     return (await this.find(accountId, [id])).get(id)
   }
 
-  /** Those of the requests that have ended, by request id. */
+  /** The finished ones of these requests, by request id. */
   async find(accountId: string, requestIds: readonly string[]): Promise<Map<string, RequestRecord>> {
     const places = requestIds.flatMap((requestId) => this.#placesOf(requestId))
     if (places.length === 0) return new Map()
@@ -80,16 +81,16 @@ export class RequestService {
     return new Map([...records.values()].map((record) => [record.requestId, record]))
   }
 
-  /** The idempotency keys that requests were made under, as long as they are kept, by request id. */
+  /** The stored idempotency keys of requests, by request id. */
   async keysOf(accountId: string, requestIds: readonly string[]): Promise<Map<string, RequestKey>> {
     const keys = await this.#deps.keys.findByRequests(accountId, requestIds.map(toUuid))
     return new Map([...keys].map(([requestId, key]) => [requestId.replaceAll('-', ''), key]))
   }
 
   /**
-   * What is settled from now on, or since the cursor `after`, in the order of settlement: the first item has no requests
-   * and says where the feed begins. At most the 1,000 newest of what was missed come again; `missed` says that there was
-   * more. Ends when `signal` aborts. Fails with `invalid_request` on a cursor of another list or account.
+   * Yields requests as they are settled, or since the cursor `after`, in settlement order. The first item has no requests
+   * and marks the start of the feed. At most the 1,000 newest missed requests are replayed; `missed` reports that there
+   * were more. Ends when `signal` aborts. Fails with `invalid_request` on a cursor of another list or account.
    */
   async *settled(
     accountId: string,
@@ -112,10 +113,9 @@ export class RequestService {
     }
   }
 
-  /** One object for all watchers of an account, so that what is made of it can be shared as well. */
+  /** One object for all watchers of an account, so that results derived from it can be shared as well. */
   readonly #written = new WeakMap<object, SettledRequests>()
 
-  /** First and last UTC day of a log. */
   #days({ from, to }: RequestFilter): [string, string] {
     if (from != null && to != null && to <= from) {
       throw invalidField('to', `is ${to.toISOString()}, but must be after from, which is ${from.toISOString()}`)
@@ -124,7 +124,7 @@ export class RequestService {
     return [from == null ? addDays(lastDay, 1 - LOG_DAYS) : utcDay(from), lastDay]
   }
 
-  /** The days on which a request of that id can have been admitted: ids are made just before. */
+  /** The possible admission days of a request id, which is created just before admission. */
   #placesOf(requestId: string): LogPlace[] {
     const timeMs = idTimeMs(requestId)
     if (timeMs === undefined || timeMs > this.#deps.clock.nowMs() + DAY_MS) return []
@@ -138,7 +138,7 @@ function toScan({ first }: PageRequest, filter: RequestFilter): Pick<LogScan, 'f
   return { filter, limit: first + 1, scannedMax: all ? first + 1 : PAGE_SCANNED_MAX }
 }
 
-/** Nothing that was admitted before `to` has an id that was made after it. */
+/** Requests admitted before `to` have no id created after it. */
 function endOf({ to }: RequestFilter): LogPlace | null {
   return to == null ? null : { day: utcDay(to), requestId: toUuid(minUuidAt(to.getTime())) }
 }

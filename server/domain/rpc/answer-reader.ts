@@ -1,28 +1,27 @@
 import type { ByteRange } from './envelope-scanner.ts'
 import { JsonReader, MalformedJsonError, stringText } from './json-reader.ts'
 
-/** What an answer costs: `error` is billed as an error item, `result` by the method's tier. */
+/** Decides the price: `error` is billed as an error item, `result` by the method's tier. */
 export type AnswerKind = 'result' | 'error'
 
-/** One answer of a node, as byte ranges of the body that holds it. */
 export interface AnswerItem {
   range: ByteRange
-  /** Raw id; null when the member is missing. */
+  /** Raw id; null if the member is missing. */
   id: ByteRange | null
-  /** Null when the item is no JSON-RPC answer. */
+  /** Null if the item is not a JSON-RPC response. */
   kind: AnswerKind | null
-  /** The error object, where `kind` is `error`. */
+  /** The error object if `kind` is `error`. */
   error: ByteRange | null
 }
 
 export type AnswerBody = { shape: 'single'; item: AnswerItem } | { shape: 'batch'; items: AnswerItem[] }
 
-/** Debug traces nest thousands deep; the reader keeps one flag a level. */
+/** Debug traces nest thousands of levels deep; the reader keeps one flag per level. */
 const ANSWER_NESTING_LEVELS_MAX = 1_000_000
-/** Ten times the largest batch: the records of more items would take far more memory than their bytes. */
+/** Ten times the largest batch; records of more items would take far more memory than their bytes. */
 const ANSWER_ITEMS_MAX = 1_000
 
-/** Reads a complete answer body strictly; undefined when it is no JSON object and no array. */
+/** Parses a complete response body strictly; undefined if it is not a JSON object or array. */
 export function readAnswer(body: Buffer): AnswerBody | undefined {
   const reader = new JsonReader(body, { depthMax: ANSWER_NESTING_LEVELS_MAX })
   try {
@@ -75,7 +74,7 @@ function readItem(reader: JsonReader): AnswerItem {
     } while (reader.take(0x2c))
     reader.expect(0x7d)
   }
-  // A null result decides only when no error stands beside it, as JSON-RPC 1.0 servers write failures.
+  // A null result counts only without an error, because JSON-RPC 1.0 servers send both for a failure.
   if (nullResult) item.kind ??= 'result'
   item.range.end = reader.at
   return item

@@ -1,15 +1,14 @@
 import type { AnswerKind } from './answer-reader.ts'
 
-/** Longest member name that is looked at; `result` with every letter escaped has 36 bytes. */
+/** Longest member name examined; `result` with every letter escaped has 36 bytes. */
 const NAME_BYTES_MAX = 36
 
 /**
- * Follows the bytes of one single answer as they arrive and tells what it will cost as soon as its top-level `result`
- * or `error` begins, so that an answer of any size passes in bounded memory. It decides as `readAnswer` does and checks
- * strings and brackets to the end, which finds cut answers; it does not check the grammar of what it passes.
+ * Scans one response as it arrives and determines its price as soon as the top-level `result` or `error` begins, so that
+ * a response of any size passes in bounded memory. It decides as `readAnswer` does, and follows strings and brackets to
+ * the end to detect truncated responses; it does not check the rest of the grammar.
  */
 export class AnswerScanner {
-  /** Null until it is known. */
   kind: AnswerKind | null = null
   /** `complete` once the top-level object has closed. */
   state: 'open' | 'complete' | 'malformed' = 'open'
@@ -19,7 +18,6 @@ export class AnswerScanner {
   #expectsName = false
   #expectsValue = false
   #nullResult = false
-  /** Raw bytes of the top-level name being read or just read. */
   readonly #name = Buffer.alloc(NAME_BYTES_MAX)
   #nameLength = 0
 
@@ -35,7 +33,7 @@ export class AnswerScanner {
     }
   }
 
-  /** Reads on inside a string; gives the offset behind what was read. */
+  /** Continues inside a string; returns the offset after the bytes read. */
   #string(chunk: Uint8Array, from: number): number {
     let afterBackslash = this.#afterBackslash
     let at = from
@@ -98,7 +96,7 @@ export class AnswerScanner {
     this.state = this.kind === null ? 'malformed' : 'complete'
   }
 
-  /** At the first byte of a top-level member's value. */
+  /** Called at the first byte of a top-level member's value. */
   #decide(firstByte: number): void {
     this.#expectsValue = false
     if (this.kind !== null) return

@@ -1,10 +1,10 @@
-/** Raw id of a request or an answer; null where there is none. */
+/** Raw id of a request or response; null if there is none. */
 type RawId = string | null
 
 /**
- * Finds the answer of each request of a batch: for each request the position of its answer, or null. Nodes may answer in
- * any order, leave items out, and round ids beyond 2^53. So ids are compared as they were written, then as numbers, and
- * what is left is paired in order only when nothing is missing: a shifted answer would be worse than none.
+ * Finds the position of the response to each request of a batch, or null. Nodes may reorder or omit responses and round
+ * ids beyond 2^53. So ids are compared as text, then as numbers; the rest is paired in order only if none is missing,
+ * because a response to the wrong request would be worse than none.
  */
 export function matchAnswers(requestIds: readonly RawId[], answerIds: readonly RawId[]): (number | null)[] {
   const matches: (number | null)[] = requestIds.map(() => null)
@@ -40,7 +40,7 @@ function positionsByKey(
   return positions
 }
 
-/** Equal for the same string however it is escaped, and for numbers written alike. */
+/** Equal for equal strings however they are escaped, and for numbers with the same spelling. */
 function exactKey(id: RawId): string | undefined {
   if (id === null) return undefined
   return id.includes('\\') ? `"${String(JSON.parse(id))}"` : id

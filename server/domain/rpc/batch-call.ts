@@ -8,16 +8,15 @@ import type { RpcBodyReader } from './rpc-body-reader.ts'
 import { RPC_ERROR_CREDITS } from './rpc-pricing.ts'
 import { isSuccess, joined } from './single-answer.ts'
 
-/** A batch is answered as a whole, so all of it is in memory once; geth stops at 25 MB. */
+/** A batch response is held in memory as a whole; geth stops at 25 MB. */
 export const BATCH_ANSWER_BYTES_MAX = 33_554_432
 
-/** A piece of a batch that goes to a node in one request. */
 export interface BatchPart {
   calls: readonly PlannedCall[]
   bytes: Buffer
 }
 
-/** What one call came to: its answer's bytes (none for a notification) and its price. */
+/** The outcome of one call: its response bytes (none for a notification) and its price. */
 export interface CallOutcome {
   bytes: Buffer | null
   credits: number
@@ -26,11 +25,11 @@ export interface CallOutcome {
 
 export interface PartOutcome {
   outcomes: CallOutcome[]
-  /** The node's own bytes, where they answer the part item by item in order. */
+  /** The node's bytes, if they match the part item by item in order. */
   verbatim: Buffer | null
 }
 
-/** Cuts a batch into requests that the network's nodes take; one that fits goes out byte for byte if it is clean. */
+/** Splits a batch into requests that the network's nodes accept; a clean batch that fits is sent byte for byte. */
 export function splitBatch({ body, calls }: CallPlan, itemsMax: number): BatchPart[] {
   if (calls.length <= itemsMax && itemsMax > 1 && calls.every(({ item }) => item.clean)) return [{ calls, bytes: body }]
   const parts: BatchPart[] = []
@@ -56,12 +55,11 @@ function jsonArray(items: readonly Buffer[]): Buffer {
 interface PartReading {
   part: BatchPart
   body: Buffer
-  /** Bounds the whole batch. */
   budget: { bytes: number }
   bodies: Pick<RpcBodyReader, 'readAnswer'>
 }
 
-/** Reads a node's answer to a part; undefined when no item of it can be used. */
+/** Reads a node's response to a part; undefined if no item is usable. */
 export async function readPartAnswer(
   answer: NodeAnswer,
   { part, body, budget, bodies }: PartReading,
@@ -85,7 +83,7 @@ export async function readPartAnswer(
   return isSuccess(answer.status) ? fromItems([read.item], { part, body, bytes }) : undefined
 }
 
-/** The outcome of a part that no node answered: an error item for every call that expects an answer. */
+/** The outcome of a part without a response: an error item for every call that expects one. */
 export function noAnswers({ calls }: BatchPart, body: Buffer): PartOutcome {
   return { outcomes: calls.map((call) => missingOutcome(call, body)), verbatim: null }
 }
@@ -94,7 +92,6 @@ interface Context {
   part: BatchPart
   /** The client's body, for raw ids. */
   body: Buffer
-  /** The node's answer. */
   bytes: Buffer
 }
 
@@ -119,7 +116,7 @@ function fromItems(items: readonly AnswerItem[], { part, body, bytes }: Context)
   return { outcomes, verbatim: inOrder ? bytes : null }
 }
 
-/** One error object for several requests becomes one for each, under the client's ids. */
+/** Repeats one error object for every request of the part, under the client's ids. */
 function expandError(item: AnswerItem, { part, body, bytes }: Context): PartOutcome {
   const expecting = part.calls.filter((call) => call.item.id !== null)
   const error = item.error === null ? Buffer.from('null') : bytes.subarray(item.error.start, item.error.end)
@@ -144,7 +141,7 @@ function errorAnswer({ item }: PlannedCall, { body, error }: { body: Buffer; err
   return Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":`), error, Buffer.from('}')])
 }
 
-/** The answer to the client: the node's own bytes where they are one part in order, otherwise the items in request order. */
+/** The response to the client: the node's bytes if there is one part in order, otherwise the items in request order. */
 export function joinParts(parts: readonly PartOutcome[]): Buffer {
   const [only] = parts
   if (parts.length === 1 && only?.verbatim) return only.verbatim
@@ -152,7 +149,10 @@ export function joinParts(parts: readonly PartOutcome[]): Buffer {
   return items.length === 0 ? Buffer.alloc(0) : jsonArray(items)
 }
 
-/** The parts' answers in order, a few at a time, or one after the other where order matters to a chain. */
+/**
+ * Sends the parts, a few at a time, or one after another if order matters to the chain; the responses keep the order of
+ * the parts.
+ */
 export async function sendParts(
   parts: readonly BatchPart[],
   { parallel, send }: { parallel: number; send: (part: BatchPart) => Promise<RoutedAnswer<PartOutcome>> },

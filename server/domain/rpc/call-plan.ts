@@ -4,11 +4,10 @@ import { type MethodTable, quotedMethod, type RpcMethod } from './method-table.t
 import type { RpcNetwork } from './networks.ts'
 import { creditsOf } from './rpc-pricing.ts'
 
-/** One request of a body: a method that the network's family serves, at its price. */
 export interface PlannedCall {
   item: EnvelopeItem
   method: RpcMethod
-  /** Price unless the node answers with an error. */
+  /** Price unless the node returns an error. */
   credits: number
 }
 
@@ -17,7 +16,6 @@ export interface CallPlan {
   body: Buffer
   batch: boolean
   calls: PlannedCall[]
-  /** Full-tier price of all calls. */
   credits: number
 }
 
@@ -27,8 +25,8 @@ export interface ScannedBody {
 }
 
 /**
- * Checks and prices a body before anything is spent. Fails with `invalid_request`: one method that is not served
- * rejects the whole batch, and the message lists every such name with the reason.
+ * Validates and prices a body before anything is spent. Fails with `invalid_request`: one unsupported method rejects the
+ * whole batch, and the message lists each one with the reason.
  */
 export function planCalls({ body, envelope }: ScannedBody, network: RpcNetwork, methods: MethodTable): CallPlan {
   const calls: PlannedCall[] = []

@@ -1,6 +1,6 @@
 import type { RpcFamily } from './networks.ts'
 
-/** The method by which a node of each family says which chain it serves, and how its result reads. */
+/** The method of each family that identifies a node's chain, and how to read its result. */
 const QUESTIONS: Readonly<Record<RpcFamily, { method: string; read: (result: string) => string | undefined }>> = {
   evm: { method: 'eth_chainId', read: (result) => (isHex(result) ? String(BigInt(result)) : undefined) },
   starknet: {
@@ -14,12 +14,11 @@ export function identityMethod(family: RpcFamily): string {
   return QUESTIONS[family].method
 }
 
-/** Asks a node which chain it serves. */
 export function identityRequest(family: RpcFamily): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"${identityMethod(family)}","params":[]}`)
 }
 
-/** What a node says, in the form of `RpcNetwork.chainId`; undefined when it is no answer to the question. */
+/** The node's chain, in the form of `RpcNetwork.chainId`; undefined if the response is not valid. */
 export function readIdentity(family: RpcFamily, answer: Buffer): string | undefined {
   let parsed: unknown
   try {

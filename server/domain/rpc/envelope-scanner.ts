@@ -3,13 +3,13 @@ import { DomainError, type ValidationTree } from '../errors.ts'
 import { JsonReader, MalformedJsonError, stringText } from './json-reader.ts'
 
 const RPC_BATCH_ITEMS_MAX = 100
-/** The envelope and the batch count as levels. */
+/** Includes the levels of the envelope and the batch. */
 export const RPC_NESTING_LEVELS_MAX = 64
-/** An envelope has 4 members; unknown ones are dropped, and each costs a comparison of names. */
+/** An envelope has 4 members; unknown ones are dropped, but comparing each name takes time. */
 const ITEM_MEMBERS_MAX = 64
 /** The largest legitimate bodies, declarations of Starknet classes, have about 80,000 values. */
 const BODY_VALUES_MAX = 250_000
-/** No method comes near, even with every letter escaped. */
+/** Longer than any method, even with every letter escaped. */
 const METHOD_BYTES_MAX = 512
 
 export interface ByteRange {
@@ -17,17 +17,19 @@ export interface ByteRange {
   end: number
 }
 
-/** One request of a body, as byte ranges of it. */
 export interface EnvelopeItem {
-  /** The whole object, braces included. */
+  /** The whole object with its braces. */
   range: ByteRange
-  /** Raw id, quotes included; null for a notification. */
+  /** Raw id with quotes; null for a notification. */
   id: ByteRange | null
   /** Unescaped. */
   method: string
-  /** The array, brackets included. */
+  /** The array with its brackets. */
   params: ByteRange | null
-  /** True when it may go out byte for byte: `jsonrpc` is present, nothing but envelope members is, and their names are plain. */
+  /**
+   * True if the item can be sent byte for byte: it has `jsonrpc` and only envelope members, and their names contain no
+   * escapes.
+   */
   clean: boolean
 }
 
@@ -43,12 +45,10 @@ const KEY_BITS: Readonly<Record<EnvelopeKey, number>> = { jsonrpc: 1, id: 2, met
 const KEY_BYTES_MAX = 42
 
 /**
- * Finds the envelope of a JSON-RPC body, single or batch, in one pass over its bytes and without re-serialising: big
- * integers, key order and escapes inside `params` stay as they were sent.
- *
- * Nodes disagree on duplicate and differently spelled members, on odd ids and on odd shapes, so whatever two readers
- * could read differently is refused. Fails with `invalid_json` (syntax, encoding, nesting over 64) and
- * `invalid_request` (shape; names the member, as `2.id` for the third item of a batch).
+ * Finds the envelope of a JSON-RPC body, single or batch, in one pass over its bytes without re-serializing: big
+ * integers, key order and escapes inside `params` stay as sent. Nodes disagree on duplicate or differently spelled
+ * members, odd ids and odd shapes, so anything ambiguous is rejected. Fails with `invalid_json` (syntax, encoding,
+ * nesting over 64) and `invalid_request` (shape; names the member, such as `2.id` for the third item of a batch).
  */
 export function scanEnvelope(body: Buffer): Envelope {
   if (body.length === 0)
@@ -68,9 +68,9 @@ export function scanEnvelope(body: Buffer): Envelope {
 class EnvelopeScanner {
   readonly #body: Buffer
   readonly #reader: JsonReader
-  /** Position of the current item; null outside of a batch. */
+  /** Position of the current item; null outside a batch. */
   #position: number | null = null
-  /** Envelope members of the current item so far, one bit each. */
+  /** Envelope members seen in the current item, one bit each. */
   #seen = 0
 
   constructor(body: Buffer) {
@@ -103,7 +103,7 @@ class EnvelopeScanner {
     return items
   }
 
-  /** Reads one request whose members are `depth` containers deep. */
+  /** Reads one request; `depth` containers are open around its members. */
   #item(depth: number): EnvelopeItem {
     const reader = this.#reader
     const first = reader.peek()
@@ -146,7 +146,7 @@ class EnvelopeScanner {
     else if (this.#text('jsonrpc', 'must be "2.0"') !== '2.0') throw this.#refuse('jsonrpc', 'must be "2.0"')
   }
 
-  /** The member's name up to the colon: an envelope member, or null for any other. */
+  /** Reads the member name and the colon; null for a name that is not an envelope member. */
   #key(item: EnvelopeItem): EnvelopeKey | null {
     const reader = this.#reader
     reader.peek()
@@ -165,7 +165,7 @@ class EnvelopeScanner {
         item.clean = false
         return key
       }
-      // Some nodes match names without regard to case, so they would read this member where others do not.
+      // Some nodes ignore case and would read this member while others would not.
       if (name.toUpperCase() === key.toUpperCase()) {
         throw this.#refuse(key, `must be spelled "${key}", not ${JSON.stringify(name)}`)
       }
@@ -212,7 +212,7 @@ class EnvelopeScanner {
     return { start, end: reader.at }
   }
 
-  /** The refusal of a member's value, or of the JSON when the value is not even that. */
+  /** Rejects a member's value, or the JSON if the value is not valid JSON. */
   #refuseValue(key: EnvelopeKey, message: string): DomainError {
     this.#reader.skipValue(1)
     return this.#refuse(key, message)
@@ -234,7 +234,7 @@ class EnvelopeScanner {
 
 const PROTOCOL = Buffer.from('{"jsonrpc":"2.0"')
 
-/** The bytes that go to a node: the item as it was sent when it is clean, otherwise an envelope around its raw parts. */
+/** The bytes to send to a node: the item as received if it is clean, otherwise a new envelope around its raw parts. */
 export function forwardedBytes(body: Buffer, item: EnvelopeItem): Buffer {
   if (item.clean) return body.subarray(item.range.start, item.range.end)
   const parts: Buffer[] = [PROTOCOL]

@@ -6,13 +6,12 @@ import type { RpcNode } from './rpc-node.ts'
 import type { SingleAnswer, WholeAnswer } from './single-answer.ts'
 import { sharingKey, type SingleRequest, type SingleSender, underIdOf } from './single-sender.ts'
 
-/** Where the result of a read by hash says what it is about. */
+/** For each read by hash, the result members that contain the hash and the block number. */
 const READS_BY_HASH: ReadonlyMap<string, { hash: string; blockNumber: string }> = new Map([
   ['eth_getTransactionReceipt', { hash: 'transactionHash', blockNumber: 'blockNumber' }],
   ['eth_getTransactionByHash', { hash: 'hash', blockNumber: 'blockNumber' }],
   ['eth_getBlockByHash', { hash: 'hash', blockNumber: 'number' }],
 ])
-/** Reads whose result is the id of the chain. */
 const CHAIN_ID_READS: ReadonlySet<string> = new Set(['eth_chainId', 'net_version'])
 
 const FINALISED_REQUEST = Buffer.from(
@@ -21,29 +20,29 @@ const FINALISED_REQUEST = Buffer.from(
 const FINALISED_BYTES_MAX = 4_194_304
 const FINALISED_FRESH_MS = 30_000
 const FINALISED_TIMEOUT_MS = 10_000
-/** What an entry weighs beside its bytes. */
+/** Memory of an entry besides its bytes. */
 const ENTRY_BYTES = 256
 
 export interface ImmutableCacheOptions {
-  /** Memory for keys and answers. */
+  /** Limit for keys and results. */
   maxBytes: number
-  /** By network slug; the node that gave an answer is asked how far its chain is final. */
+  /** By network slug; finality is asked of the node that gave the result. */
   nodes: ReadonlyMap<string, readonly RpcNode[]>
   clock: Clock
 }
 
 /**
- * Answers from memory what can no longer change, at the price of a call. Kept are `eth_chainId` and `net_version` where
- * they say the id of the network, and receipts, transactions and blocks by hash that name the hash that was
- * asked for and whose block is not above the one that the same node calls `finalized`. A null result, an error, and
- * everything on a chain whose node knows no `finalized` block always go to a node.
+ * Serves results that can no longer change from memory, at the normal price. It caches `eth_chainId` and `net_version` if
+ * they match the network, and receipts, transactions and blocks by hash if they contain the requested hash and their
+ * block is not above the one that the same node calls `finalized`. A null result, an error, and everything on a chain
+ * whose node knows no `finalized` block always go to a node.
  */
 export class ImmutableCache implements SingleSender {
   readonly #inner: SingleSender
   readonly #nodes: ReadonlyMap<string, readonly RpcNode[]>
   readonly #clock: Clock
   readonly #answers: LRUCache<string, WholeAnswer>
-  /** Number of the last final block by node id. */
+  /** Number of the latest finalized block, by node id. */
   readonly #finalised = new Map<string, { number: bigint | undefined; atMs: number }>()
 
   constructor(inner: SingleSender, { maxBytes, nodes, clock }: ImmutableCacheOptions) {
@@ -65,7 +64,7 @@ export class ImmutableCache implements SingleSender {
     const routed = await this.#inner.send(request)
     const { value, nodeId } = routed
     if (value.shape === 'whole' && value.kind === 'result') {
-      // Beside the answer's way, since it may ask the node once more.
+      // Runs in parallel, so that asking the node again does not delay the response.
       this.#isFinal(request, value, nodeId).then(
         (final) => final && this.#answers.set(key, { ...value, bytes: ownCopy(value.bytes) }),
         () => undefined,
@@ -95,7 +94,7 @@ export class ImmutableCache implements SingleSender {
     if (known !== undefined && nowMs - known.atMs < FINALISED_FRESH_MS) return known.number
     const node = this.#nodes.get(slug)?.find(({ id }) => id === nodeId)
     if (node === undefined) return undefined
-    // What is known stays in use while the node is asked, so that one question at a time is under way.
+    // The old value stays in use meanwhile, so that only one query runs at a time.
     this.#finalised.set(nodeId, { number: known?.number, atMs: nowMs })
     const number = await askFinalisedHeight(node)
     this.#finalised.set(nodeId, { number, atMs: nowMs })
@@ -116,7 +115,7 @@ async function askFinalisedHeight(node: RpcNode): Promise<bigint | undefined> {
   return toHeight(answer.result?.number)
 }
 
-/** The bytes alone: a view would keep the whole buffer of the socket alive. */
+/** Copies the bytes, because a view would keep the whole socket buffer alive. */
 function ownCopy(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(copy)

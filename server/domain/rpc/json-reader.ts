@@ -9,7 +9,7 @@ const CLOSE_BRACKET = 0x5d
 const MINUS = 0x2d
 const ZERO = 0x30
 
-/** Why and where a text is not the JSON that was asked for. */
+/** Why and where a text is not the expected JSON. */
 export class MalformedJsonError extends Error {
   override readonly name = 'MalformedJsonError'
   readonly offset: number
@@ -21,8 +21,8 @@ export class MalformedJsonError extends Error {
 }
 
 /**
- * Strict RFC 8259 reader over raw bytes. It builds no values: callers keep byte ranges, so that what they forward is
- * what they were sent. The bytes must be valid UTF-8. Containers are followed without recursion, so depth costs no stack.
+ * Strict RFC 8259 reader over raw bytes, which must be valid UTF-8. It builds no values: callers keep byte ranges, so
+ * that they forward exactly the bytes they received. It does not recurse, so deep nesting uses no stack.
  */
 export class JsonReader {
   readonly bytes: Buffer
@@ -30,9 +30,8 @@ export class JsonReader {
   at: number
   readonly #depthMax: number
   readonly #valuesMax: number
-  /** Values that were skipped so far. */
   #values = 0
-  /** Kinds of the containers that are open inside the value being skipped; true is an object. */
+  /** Open containers inside the value being skipped; true means object. */
   readonly #open: boolean[] = []
 
   constructor(bytes: Buffer, { depthMax, valuesMax = Infinity }: { depthMax: number; valuesMax?: number }) {
@@ -42,7 +41,7 @@ export class JsonReader {
     this.#valuesMax = valuesMax
   }
 
-  /** The next byte after white space, unread; undefined at the end. */
+  /** Peeks at the next byte after white space; undefined at the end. */
   peek(): number | undefined {
     const bytes = this.bytes
     let at = this.at
@@ -55,7 +54,7 @@ export class JsonReader {
     return byte
   }
 
-  /** Reads the byte if it comes next. */
+  /** Consumes the byte if it is next. */
   take(byte: number): boolean {
     if (this.peek() !== byte) return false
     this.at += 1
@@ -71,7 +70,7 @@ export class JsonReader {
     return new MalformedJsonError(byte === undefined ? 'unexpected end' : 'unexpected character', this.at)
   }
 
-  /** Reads a string; true when it holds an escape. */
+  /** Reads a string; true if it contains an escape. */
   skipString(): boolean {
     const bytes = this.bytes
     if (bytes[this.at] !== QUOTE) throw this.malformed()
@@ -94,7 +93,7 @@ export class JsonReader {
     return escaped
   }
 
-  /** Reads a number; true when it is an integer without fraction and exponent. */
+  /** Reads a number; true if it is an integer without fraction or exponent. */
   skipNumber(): boolean {
     const bytes = this.bytes
     if (bytes[this.at] === MINUS) this.at += 1
@@ -117,7 +116,7 @@ export class JsonReader {
     return integer
   }
 
-  /** Reads any value, `depth` containers deep already. */
+  /** Reads any value; `depth` containers are already open. */
   skipValue(depth: number): void {
     const open = this.#open
     open.length = 0
@@ -145,7 +144,7 @@ export class JsonReader {
     }
   }
 
-  /** After a value: closes what ends here, or moves to the next member of the innermost open container. */
+  /** After a value: closes the containers that end here, or moves to the next member of the innermost one. */
   #closeContainers(): void {
     const open = this.#open
     while (open.length > 0) {
@@ -190,7 +189,7 @@ export class JsonReader {
     if (this.at === start) throw this.malformed()
   }
 
-  /** Offset behind the escape whose letter is at `at`. */
+  /** Offset after the escape whose letter is at `at`. */
   #escapeEnd(at: number): number {
     const letter = this.bytes[at]
     if (letter === 0x75) {
@@ -223,7 +222,7 @@ function isHexDigit(byte: number | undefined): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)
 }
 
-/** The text of the string whose quotes stand at `start` and `end - 1`. */
+/** The text of the string whose quotes are at `start` and `end - 1`. */
 export function stringText(bytes: Buffer, range: { start: number; end: number; escaped: boolean }): string {
   if (!range.escaped) return bytes.toString('utf8', range.start + 1, range.end - 1)
   return JSON.parse(bytes.toString('utf8', range.start, range.end)) as string

@@ -3,7 +3,7 @@ import methodFile from './methods.json' with { type: 'json' }
 import { RPC_FAMILIES, type RpcFamily } from './networks.ts'
 import { defaultTier, RPC_TIERS, type RpcTier } from './rpc-pricing.ts'
 
-/** Why a method is or is not served; `optional` ones are real methods that the operator may switch on. */
+/** Why a method is or is not served; an operator may enable `optional` ones. */
 const METHOD_CLASSES = ['allowed', 'optional', 'websocket_only', 'stateful_filter', 'key_holding', 'excluded'] as const
 type MethodClass = (typeof METHOD_CLASSES)[number]
 
@@ -33,7 +33,7 @@ export interface RpcMethod {
   family: RpcFamily
   class: MethodClass
   tier: RpcTier
-  /** True where a second execution is not the same as one: never sent twice. */
+  /** True if executing it twice differs from once; such a method is never sent twice. */
   write: boolean
 }
 
@@ -49,17 +49,17 @@ const REASONS: Readonly<Record<Exclude<MethodClass, 'allowed'>, string>> = {
 const NAME_CHARACTERS_MAX = 80
 
 /**
- * The methods that may be called: explicit names per family, matched exactly and with regard to case (specification,
- * Method rules; the names and their sources are in `methods.json`).
+ * The methods that may be called: explicit, case-sensitive names per family. The names and their sources are in
+ * `methods.json`.
  */
 export class MethodTable {
   readonly #methods = new Map<RpcFamily, Map<string, RpcMethod>>(RPC_FAMILIES.map((family) => [family, new Map()]))
-  /** Exact name by lower-case name, for refusals that only miss the case. */
+  /** Exact name by lower-case name, for error messages about wrong case. */
   readonly #spellings = new Map<string, string>()
   readonly #refusedPrefixes: readonly string[]
   readonly #isOptionServed: (name: string) => boolean
 
-  /** `optionalMethods` names those of the class `optional` that are served; true serves them all. */
+  /** `optionalMethods` names the `optional` methods to serve; true serves all of them. */
   constructor({ optionalMethods = [] }: { optionalMethods?: true | readonly string[] } = {}) {
     const file = MethodFile.parse(methodFile)
     this.#refusedPrefixes = file.refusedPrefixes
@@ -74,18 +74,16 @@ export class MethodTable {
     }
   }
 
-  /** The methods of a family that are served, by name. */
   list(family: RpcFamily): RpcMethod[] {
     return [...(this.#methods.get(family)?.values() ?? [])].filter((method) => this.#isServed(method))
   }
 
-  /** Every method that an operator may switch on, by name. */
   listOptional(): string[] {
     const methods = [...this.#methods.values()].flatMap((family) => [...family.values()])
     return methods.flatMap((method) => (method.class === 'optional' ? [method.name] : [])).toSorted()
   }
 
-  /** The method, or why it is refused and what to use instead. */
+  /** The method, or why it is rejected and what to use instead. */
   find(family: RpcFamily, name: string): MethodVerdict {
     const method = this.#methods.get(family)?.get(name)
     if (method === undefined) return { method: null, reason: this.#reasonUnknown(family, name) }
@@ -109,7 +107,7 @@ export class MethodTable {
   }
 }
 
-/** A name that came from outside, fit for a message. */
+/** Quotes a client's method name for use in a message. */
 export function quotedMethod(name: string): string {
   return JSON.stringify(name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX)}…` : name)
 }

@@ -5,12 +5,10 @@ export type RpcFamily = (typeof RPC_FAMILIES)[number]
 export interface RpcNetwork {
   slug: string
   family: RpcFamily
-  /** What the node itself says: `eth_chainId` in decimal, `starknet_chainId` as text, or the genesis hash. */
+  /** As reported by a node: `eth_chainId` in decimal, `starknet_chainId` as text, or the genesis hash. */
   chainId: string
-  /** CAIP-2 identifier. */
   caip2: string
   nativeSymbol: string
-  /** Credits of a standard call. */
   baseCredits: number
 }
 
@@ -36,7 +34,7 @@ const starknet = (slug: string, chainId: string): RpcNetwork => ({
   baseCredits: STANDARD_BASE_CREDITS,
 })
 
-/** CAIP-2 takes the first 32 characters of the genesis hash. */
+/** CAIP-2 uses the first 32 characters of the genesis hash. */
 const solana = (slug: string, genesisHash: string): RpcNetwork => ({
   slug,
   family: 'solana',
@@ -46,7 +44,7 @@ const solana = (slug: string, genesisHash: string): RpcNetwork => ({
   baseCredits: COSTLY_BASE_CREDITS,
 })
 
-/** The specification's table; ids from viem's chain definitions and the CAIP-2 namespaces of Solana and Starknet. */
+/** Ids from viem's chain definitions and the CAIP-2 namespaces of Solana and Starknet. */
 const NAMED_NETWORKS: readonly RpcNetwork[] = [
   evm('ethereum-mainnet', 1),
   evm('ethereum-sepolia', 11155111),
@@ -76,8 +74,8 @@ const NAMED_NETWORKS: readonly RpcNetwork[] = [
 ]
 
 /**
- * The 27 networks by slug. The specification leaves one EVM family unnamed, so its name is a setting: an Arbitrum Orbit
- * chain with the ids 4663 and 46630. A name that another family has is refused.
+ * The 27 networks by slug. The name of one EVM family, an Arbitrum Orbit chain with the ids 4663 and 46630, is a setting;
+ * a name that another family uses is rejected.
  */
 export function createNetworkTable(extraFamily: string): ReadonlyMap<string, RpcNetwork> {
   const extra = [evm(`${extraFamily}-mainnet`, 4663), evm(`${extraFamily}-testnet`, 46630)]

@@ -8,16 +8,15 @@ const ANSWER_BYTES_MAX = 65_536
 const CHECK_TIMEOUT_MS = 10_000
 const RETRY_MS = 60_000
 
-/** Whether one node serves the chain that it is configured for. */
 export interface NodeReport {
   nodeId: string
   network: string
-  /** `public`: nobody configured it, it is one of those that the chain publishes. */
+  /** `public`: one of the nodes that the chain publishes. */
   origin: 'configured' | 'public'
   status: 'matches' | 'mismatch' | 'unreachable'
-  /** As `RpcNetwork.chainId`. */
+  /** In the form of `RpcNetwork.chainId`. */
   expected: string
-  /** Null when the node did not say. */
+  /** Null if the node did not report a chain. */
   found: string | null
   detail: string
 }
@@ -26,7 +25,7 @@ export interface NodeInspectorDeps {
   networks: ReadonlyMap<string, RpcNetwork>
   /** By network slug. */
   nodes: ReadonlyMap<string, readonly RpcNode[]>
-  /** Slugs whose nodes the operator configured. */
+  /** Slugs of networks whose nodes the operator configured. */
   configured: ReadonlySet<string>
   router: Pick<NodeRouter, 'refuse' | 'readmit'>
   log: Log
@@ -34,8 +33,8 @@ export interface NodeInspectorDeps {
 
 /**
  * Asks nodes which chain they serve (`eth_chainId`, `starknet_chainId`, `getGenesisHash`). A node of another chain is
- * not used until it is found to serve its own: its answers would look right and be wrong. One that does not answer
- * stays in use, since failover handles it, and is asked again.
+ * taken out of service until it reports its own, because its responses would look right and be wrong. An unresponsive
+ * node stays in use, since failover handles it, and is asked again.
  */
 export class NodeInspector {
   readonly #deps: NodeInspectorDeps
@@ -46,7 +45,7 @@ export class NodeInspector {
     this.#deps = deps
   }
 
-  /** Checks the configured nodes in the background, those that do not answer once a minute until they do. */
+  /** Checks the configured nodes in the background, and unresponsive ones once a minute until they respond. */
   start(): void {
     this.#watch(this.#list(false), true).catch((error: unknown) => {
       this.#deps.log.error('the check of rpc nodes failed', { error })
@@ -58,7 +57,7 @@ export class NodeInspector {
     this.#stopped.abort()
   }
 
-  /** Checks now: the configured nodes, with the public ones on demand. */
+  /** Checks the configured nodes now, and optionally the public ones. */
   async inspect(options: { publicNodes?: boolean } = {}): Promise<NodeReport[]> {
     const reports = await Promise.all(this.#list(options.publicNodes === true).map((entry) => this.#check(entry)))
     for (const report of reports) this.#judge(report)
@@ -136,7 +135,7 @@ export class NodeInspector {
   }
 }
 
-/** A code such as ECONNREFUSED where there is one: messages of the transport speak of other things. */
+/** Prefers a code such as ECONNREFUSED, because transport messages contain unrelated details. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return 'unknown failure'

@@ -8,18 +8,18 @@ import type { NodeAnswer, RpcNode } from './rpc-node.ts'
 export interface NodeRequest {
   network: string
   body: Buffer
-  /** True when the body changes a chain: then no second node ever sees it. */
+  /** True if the body changes a chain; it is then never sent to a second node. */
   write: boolean
   signal: AbortSignal
 }
 
-/** Reads of an answer what it takes to use it; undefined when it is not an answer to JSON-RPC. */
+/** Reads as much of a response as needed to use it; undefined if it is not a JSON-RPC response. */
 export type AnswerReader<T> = (answer: NodeAnswer) => Promise<T | undefined>
 
 export interface RoutedAnswer<T> {
   value: T
   nodeId: string
-  /** Nodes that failed before this one answered. */
+  /** Number of nodes that failed before this one. */
   retries: number
 }
 
@@ -29,17 +29,15 @@ interface RoutedNode {
   record: UpstreamRecord
 }
 
-/** How a node does, as this process sees it. */
 export interface NodeHealth extends UpstreamSummary {
   nodeId: string
   network: string
   circuit: CircuitState
-  /** False while it is found to serve another chain. */
+  /** False while the node reports another chain. */
   inService: boolean
 }
 
 interface FailedAttempt {
-  /** As the node's circuit breaker counts it. */
   healthy: boolean
   failure: string
   cause?: unknown
@@ -56,13 +54,12 @@ export interface NodeRouterDeps {
 }
 
 /**
- * Sends a body to the first node of a network that answers it. Reads move on to the next node after a failed connection,
- * a timeout, 429, 5xx, refused credentials or an answer that is no JSON-RPC; writes never do, because a node that failed
- * to answer may have passed the transaction on. Open circuits are passed over; when all are open the first node is tried.
+ * Sends a body to the first node of a network that responds. Reads fail over after a failed connection, a timeout, 429,
+ * 5xx, rejected credentials or an invalid response; writes never do, because a node that failed to respond may have
+ * forwarded the transaction. Open circuits are skipped; if all are open, the first node is tried.
  */
 export class NodeRouter {
   readonly #nodes: ReadonlyMap<string, readonly RoutedNode[]>
-  /** Ids of nodes that are out of service. */
   readonly #refused = new Set<string>()
   readonly #clock: Clock
   readonly #log: Log
@@ -78,7 +75,7 @@ export class NodeRouter {
     this.#log = log
   }
 
-  /** Every node, in the order of preference within its network. */
+  /** All nodes, in order of preference within their network. */
   health(): NodeHealth[] {
     return [...this.#nodes].flatMap(([network, list]) =>
       list.map(({ node, breaker, record }) => ({
@@ -91,24 +88,24 @@ export class NodeRouter {
     )
   }
 
-  /** Takes a node out of service, until `readmit` or the end of this process. */
+  /** Takes a node out of service until `readmit` or the end of this process. */
   refuse(nodeId: string): void {
     this.#refused.add(nodeId)
   }
 
-  /** True when the node was refused before. */
+  /** True if the node was out of service. */
   readmit(nodeId: string): boolean {
     return this.#refused.delete(nodeId)
   }
 
-  /** Items that every node of the network takes in one batch. */
+  /** Batch size that every node of the network accepts. */
   batchItemsMax(network: string): number {
     return Math.min(...this.#inService(network).map(({ node }) => node.batchItemsMax))
   }
 
   /**
-   * Fails with `rpc_upstream_failed` (nothing of what the nodes said is in it) or `unavailable` when
-   * the network has no node. When the caller aborts, the reason passes through: look at `signal.aborted` first.
+   * Fails with `rpc_upstream_failed` (which contains no text from the nodes) or `unavailable` if the network has no node.
+   * If the caller aborts, the reason passes through: check `signal.aborted` first.
    */
   async send<T>(request: NodeRequest, read: AnswerReader<T>): Promise<RoutedAnswer<T>> {
     const nodes = this.#inService(request.network)
@@ -172,19 +169,19 @@ export class NodeRouter {
   }
 }
 
-/** What another node may do better; other statuses are read, since a 4xx may carry a JSON-RPC error. */
+/** Statuses for which another node may succeed; the rest are read, since a 4xx may carry a JSON-RPC error. */
 function judgeStatus(status: number): FailedAttempt | undefined {
   const refused = status === 401 || status === 402 || status === 403
   if (status !== 429 && !refused && status < 500) return undefined
   return { healthy: status === 429, failure: `status ${status}` }
 }
 
-/** Leaving the loop at the first chunk aborts the exchange. */
+/** Leaving the loop at the first chunk aborts the upstream request. */
 async function letGo(body: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     for await (const _ of body) break
   } catch {
-    // A body that breaks off is gone as well.
+    // A broken connection is closed as well.
   }
 }
 

@@ -1,4 +1,4 @@
-/** A node that its chain, or the chain's client library, publishes for everybody. */
+/** Nodes that a chain, or its client library, publishes for everybody. */
 const EVM_NODES: Readonly<Record<string, readonly string[]>> = {
   'ethereum-mainnet': ['https://ethereum.reth.rs/rpc'],
   'ethereum-sepolia': ['https://11155111.rpc.thirdweb.com'],
@@ -23,7 +23,7 @@ const EVM_NODES: Readonly<Record<string, readonly string[]>> = {
   'zksync-sepolia': ['https://sepolia.era.zksync.dev'],
 }
 
-/** The family that the specification leaves unnamed; its chain ids are fixed, so its nodes are as well. */
+/** The family whose name is a setting; its chain ids are fixed, and so are its nodes. */
 const extraFamilyNodes = (name: string): Readonly<Record<string, readonly string[]>> => ({
   [`${name}-mainnet`]: ['https://rpc.mainnet.chain.robinhood.com'],
   [`${name}-testnet`]: ['https://rpc.testnet.chain.robinhood.com'],
@@ -37,8 +37,8 @@ const OTHER_NODES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Public nodes by network slug, for instances whose operator names none. They are shared, limited and without any
- * promise. Sources: viem 2.57.1 chain definitions, starknet.js 10.8.0 default nodes, solana.com/docs/references/clusters.
+ * Public nodes by network slug, for instances without configured nodes. They are shared, limited and without guarantees.
+ * Sources: viem 2.57.1 chain definitions, starknet.js 10.8.0 default nodes, solana.com/docs/references/clusters.
  */
 export function listPublicNodes(extraFamily: string): Record<string, { upstreams: { url: string }[] }> {
   return Object.fromEntries(

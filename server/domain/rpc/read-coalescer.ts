@@ -2,18 +2,17 @@ import type { RoutedAnswer } from './node-router.ts'
 import type { SingleAnswer } from './single-answer.ts'
 import { sharingKey, type SingleRequest, type SingleSender, underIdOf } from './single-sender.ts'
 
-/** One call to a node on which several requests wait. */
 interface Flight {
   answer: Promise<RoutedAnswer<SingleAnswer>>
   abort: AbortController
   waiting: number
-  /** An answer too large to keep streams to one request alone. */
+  /** A response too large to buffer streams to only one request. */
   streamTaken: boolean
 }
 
 /**
- * Lets identical reads that are under way at the same time share one call to a node. Each gets the answer under its own
- * id and pays for it; one that leaves takes nothing from the others, and the call ends when all have left.
+ * Lets identical concurrent reads share one call to a node. Each gets the response under its own id and pays for it. A
+ * client that disconnects does not affect the others; the call ends when all have left.
  */
 export class ReadCoalescer implements SingleSender {
   readonly #inner: SingleSender
@@ -35,7 +34,7 @@ export class ReadCoalescer implements SingleSender {
       if (this.#flights.get(key) === flight) this.#flights.delete(key)
     }
     const answer = this.#inner.send({ ...request, signal: abort.signal }).finally(arrived)
-    // Nobody may be left to hear of a failure.
+    // All requests may have left before the call fails.
     answer.catch(() => undefined)
     abort.signal.addEventListener('abort', arrived)
     const flight: Flight = { answer, abort, waiting: 0, streamTaken: false }

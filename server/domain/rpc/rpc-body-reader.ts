@@ -1,10 +1,10 @@
 import type { AnswerBody } from './answer-reader.ts'
 import type { Envelope } from './envelope-scanner.ts'
 
-/** Reads large bodies where they delay no other request. */
+/** Reads large bodies without delaying other requests. */
 export interface RpcBodyReader {
   isLarge(body: Buffer): boolean
   scanEnvelope(body: Buffer): Promise<Envelope>
-  /** The bytes given may be detached; those returned are the same. */
+  /** May detach the given buffer; the returned one has the same bytes. */
   readAnswer(raw: Buffer): Promise<{ raw: Buffer; answer: AnswerBody | undefined }>
 }

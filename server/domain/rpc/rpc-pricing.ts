@@ -2,18 +2,17 @@ import type { UsageLine } from '../metering/hold.ts'
 import type { CallPlan } from './call-plan.ts'
 import { formatUsdFixed } from '../money.ts'
 
-/** Price class of a method. */
 export const RPC_TIERS = ['standard', 'advanced', 'large'] as const
 export type RpcTier = (typeof RPC_TIERS)[number]
 
 const TIER_MULTIPLIERS: Readonly<Record<RpcTier, number>> = { standard: 1, advanced: 2, large: 4 }
 
-/** What an item costs whose answer is an `error` object, whatever its tier. */
+/** Price of an item whose response is an `error` object, whatever its tier. */
 export const RPC_ERROR_CREDITS = 5
 
 const ADVANCED_PREFIX = /^(?:trace|debug|txpool|arbtrace)_/
 
-/** Tier of a method that the specification does not price by name. */
+/** Tier of a method without an explicit price. */
 export function defaultTier(method: string): RpcTier {
   return ADVANCED_PREFIX.test(method) ? 'advanced' : 'standard'
 }
@@ -23,18 +22,21 @@ export function creditsOf(baseCredits: number, tier: RpcTier): number {
   return baseCredits * TIER_MULTIPLIERS[tier]
 }
 
-/** Decimal string with 8 decimals. Odd multiples of 5 credits end in exactly half a unit, which floating point rounds wrongly. */
+/**
+ * Decimal string with 8 decimals. Odd multiples of 5 credits end in exactly half a unit, which floating point rounds
+ * incorrectly.
+ */
 export function costUsdOf(credits: number, pricePerCreditNanoUsd: bigint): string {
   return formatUsdFixed(BigInt(credits) * pricePerCreditNanoUsd, 8)
 }
 
 interface CreditPrices {
   pricePerCreditNanoUsd: bigint
-  /** As receipts write it. */
+  /** As shown on receipts. */
   unitPriceUsd: string
 }
 
-/** One line of usage for each method; `credits` by position of the call. */
+/** One usage line per method; `credits` is indexed by position of the call. */
 export function linesByMethod(
   { calls }: CallPlan,
   credits: readonly number[],

@@ -3,7 +3,6 @@ import type { MethodTable } from './method-table.ts'
 import type { RpcNetwork } from './networks.ts'
 import { creditsOf, type RpcTier } from './rpc-pricing.ts'
 
-/** What a call of a method costs on a network. */
 export interface PricedMethod {
   method: string
   tier: RpcTier
@@ -11,17 +10,15 @@ export interface PricedMethod {
   priceNanoUsd: bigint
 }
 
-/** What a body costs when it is sent and every call succeeds; each error item makes it cheaper. */
+/** The price of a body if every call succeeds; each error item makes it cheaper. */
 export interface RpcQuote {
   network: RpcNetwork
   batch: boolean
-  /** In the order of the body. */
   calls: PricedMethod[]
   credits: number
   priceNanoUsd: bigint
 }
 
-/** The methods that a network serves, by name. */
 export function priceMethods(network: RpcNetwork, methods: MethodTable, pricePerCreditNanoUsd: bigint): PricedMethod[] {
   return methods
     .list(network.family)

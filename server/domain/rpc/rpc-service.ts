@@ -42,23 +42,21 @@ export interface RpcServiceDeps {
   bodies: RpcBodyReader
   networks: ReadonlyMap<string, RpcNetwork>
   methods: MethodTable
-  /** For batches. */
   nodes: NodeRouter
-  /** For requests that stand alone. */
   singles: SingleSender
   pricePerCreditNanoUsd: bigint
 }
 
 export interface RpcResponse {
-  /** 204 when nothing but notifications was sent and the node answered nothing. */
+  /** 204 if only notifications were sent and the node returned nothing. */
   status: 200 | 204
   credits: number
   /** 8 decimals. */
   costUsd: string
-  /** Nodes that failed before one answered. */
+  /** Number of nodes that failed before one responded. */
   retries: number
   metered: MeteredRequest
-  /** JSON. A buffer is charged already; an iterable charges before its last bytes and must be read or returned. */
+  /** JSON. A buffer is already charged; an iterable charges before its last bytes and must be read or returned. */
   body: Buffer | AsyncGenerator<Uint8Array, void>
 }
 
@@ -69,13 +67,13 @@ interface Admitted {
 }
 
 /**
- * The JSON-RPC proxy: bodies and answers pass byte for byte, and each call
- * costs `baseCredits × tier`, or 5 credits when its answer is an error object. The full price is held before a node is
- * called, and an answer is complete only when its charge is durable.
+ * The JSON-RPC proxy: bodies and responses pass byte for byte, and each call costs `baseCredits × tier`, or 5 credits if
+ * the response is an error object. The full price is reserved before a node is called, and a response completes only
+ * after its charge is durable.
  */
 export class RpcService {
   readonly #deps: RpcServiceDeps
-  /** As receipts write it. */
+  /** As shown on receipts. */
   readonly #unitPriceUsd: string
 
   constructor(deps: RpcServiceDeps) {
@@ -93,7 +91,7 @@ export class RpcService {
     return priceMethods(network, this.#deps.methods, this.#deps.pricePerCreditNanoUsd)
   }
 
-  /** What a body would cost, checked as `call` checks it; fails with `invalid_json` and `invalid_request`. */
+  /** The price of a body, validated as in `call`; fails with `invalid_json` and `invalid_request`. */
   quote(slug: string, body: Buffer): RpcQuote {
     const network = this.#network(slug)
     const plan = planCalls({ body, envelope: scanEnvelope(body) }, network, this.#deps.methods)
@@ -102,9 +100,9 @@ export class RpcService {
 
   /**
    * Runs one request or one batch. Fails with `invalid_json` and `invalid_request` (nothing was executed), with the
-   * refusals of an admission (`rate_limited`, `insufficient_balance`, `key_limit_usd`, `key_limit_diem`), and with
-   * `rpc_upstream_failed` or `unavailable` when no node answered; none of these costs anything. With a journal in the
-   * context, each answer is kept before it is charged.
+   * errors of an admission (`rate_limited`, `insufficient_balance`, `key_limit_usd`, `key_limit_diem`), and with
+   * `rpc_upstream_failed` or `unavailable` if no node responded; none of these is charged. With a journal in the context,
+   * each response is stored before it is charged.
    */
   async call(context: Journaled<RpcResponse>, slug: string, body: Buffer): Promise<RpcResponse> {
     const { bodies, methods, ratePlans, runs, pricePerCreditNanoUsd } = this.#deps
@@ -124,8 +122,8 @@ export class RpcService {
   }
 
   /**
-   * Scanning a large body takes time, so it is done only for a caller that may send a request now and has a balance. Its
-   * place in the window of requests is taken meanwhile; a body that turns out to be malformed keeps it.
+   * Scanning a large body takes time, so it is done only for a caller that is within its limits and has a balance. The
+   * request counts against the rate limit meanwhile, and still counts if the body is malformed.
    */
   async #scanLarge({ caller }: RequestContext, network: RpcNetwork, body: Buffer): Promise<Envelope> {
     const { bodies, rateLimiter, ratePlans } = this.#deps
@@ -165,7 +163,8 @@ export class RpcService {
         settle: async (end) => void (await (end === 'answered' ? run.settle(charge, response) : cutOff())),
         release: () => run.release(),
       })
-      // The client left in mid-answer: it pays what was announced, unless its key promises a whole answer for the price.
+      // The client disconnected mid-response: it pays the announced price, unless its key guarantees a complete response for
+      // the price.
       const cutOff = () =>
         context.journal === undefined ? run.settle({ ...charge, outcome: 'client_disconnected' }) : run.release()
       const response = this.#response({ credits, retries, metered: run.metered }, body)
@@ -233,7 +232,7 @@ export class RpcService {
   }
 }
 
-/** A batch of which some part was answered goes on; where none was, the first failure stands. */
+/** A batch with at least one response continues; otherwise the first failure is thrown. */
 function firstAnswered(
   results: readonly PromiseSettledResult<RoutedAnswer<PartOutcome>>[],
   signal: AbortSignal,

@@ -4,18 +4,16 @@ import { AnswerScanner } from './answer-scanner.ts'
 import type { ByteRange } from './envelope-scanner.ts'
 import type { NodeAnswer } from './rpc-node.ts'
 
-/** Up to here an answer is read whole and sent with its length; a larger one passes through in bounded memory. */
+/** A response up to this size is buffered and sent with its length; a larger one streams in bounded memory. */
 const BUFFERED_BYTES_MAX = 262_144
-/** An answer that has not come to its `result` or `error` by then is none; the longest id that fits a request ends well before. */
+/** A response without `result` or `error` up to here is invalid; the longest id that fits a request ends well before. */
 const UNDECIDED_BYTES_MAX = 8_388_608
 
 export interface StreamedAnswer {
   shape: 'stream'
   kind: AnswerKind
-  /** What was read to decide. */
   head: Uint8Array[]
   rest: AsyncIterator<Uint8Array>
-  /** Has seen the head. */
   scanner: AnswerScanner
 }
 
@@ -23,14 +21,14 @@ export interface WholeAnswer {
   shape: 'whole'
   kind: AnswerKind
   bytes: Buffer
-  /** Where its raw id is; null when it has none. */
+  /** Range of the raw id; null if there is none. */
   id: ByteRange | null
 }
 
-/** A node's answer to one request: nothing (to a notification), bytes, or bytes that are still coming. */
+/** A node's response to one request: nothing (to a notification), bytes, or bytes that still arrive. */
 export type SingleAnswer = { shape: 'empty' } | WholeAnswer | StreamedAnswer
 
-/** Reads until it is known what the answer costs; undefined when it is no answer to a single JSON-RPC request. */
+/** Reads until the price is known; undefined if it is not a response to a single JSON-RPC request. */
 export async function readSingleAnswer(
   { status, body, startStream }: NodeAnswer,
   options: { notification: boolean },
@@ -83,9 +81,9 @@ export function joined(chunks: readonly Uint8Array[]): Buffer {
 }
 
 export interface StreamEnds {
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
-  /** Takes each chunk before it is passed on or charged. */
+  /** Stores each chunk before it is sent or charged. */
   keep: (bytes: Uint8Array) => Promise<void> | undefined
   /** Charges the announced credits; resolves when durable. */
   settle: (outcome: 'answered' | 'client_disconnected') => Promise<void>
@@ -93,9 +91,9 @@ export interface StreamEnds {
 }
 
 /**
- * Passes a large answer on as it arrives. The chunk that completes it is held back until the charge is durable. A client
- * that leaves pays what was announced; an answer that breaks off costs nothing and ends in `rpc_upstream_failed`, so that
- * the connection is cut. Whoever takes this iterator must read it or return it.
+ * Streams a large response. The chunk that completes it is held back until the charge is durable. If the client
+ * disconnects, it pays the announced price; a truncated response costs nothing and ends in `rpc_upstream_failed`, so that
+ * the connection is cut. The caller must read this iterator to its end or return it.
  */
 export async function* relayStream(answer: StreamedAnswer, ends: StreamEnds): AsyncGenerator<Uint8Array, void> {
   const { scanner, rest } = answer

@@ -3,19 +3,18 @@ import { forwardedBytes } from './envelope-scanner.ts'
 import type { NodeRouter, RoutedAnswer } from './node-router.ts'
 import { readSingleAnswer, type SingleAnswer, type WholeAnswer } from './single-answer.ts'
 
-/** One request that stands alone, not in a batch. */
+/** One request outside a batch. */
 export interface SingleRequest {
   plan: CallPlan
   call: PlannedCall
   signal: AbortSignal
 }
 
-/** Gets the answer to a single request, from a node or from somewhere that is as good. */
+/** Gets the response to a single request, from a node or an equivalent source. */
 export interface SingleSender {
   send(request: SingleRequest): Promise<RoutedAnswer<SingleAnswer>>
 }
 
-/** Asks the nodes of the network. */
 export class NodeSender implements SingleSender {
   readonly #nodes: Pick<NodeRouter, 'send'>
 
@@ -36,10 +35,10 @@ export class NodeSender implements SingleSender {
   }
 }
 
-/** Longer parameters would make the keys dearer than the calls that they save. */
+/** With longer parameters, building keys costs more than the saved calls. */
 const KEY_PARAMS_BYTES_MAX = 65_536
 
-/** Equal for requests that ask the same of the same network; undefined for those that nobody can share. */
+/** Equal for identical requests to the same network; undefined for requests that cannot be shared. */
 export function sharingKey({ plan, call }: SingleRequest): string | undefined {
   const { id, params } = call.item
   if (call.method.write || id === null) return undefined
@@ -48,7 +47,7 @@ export function sharingKey({ plan, call }: SingleRequest): string | undefined {
   return `${plan.network.slug} ${call.method.name} ${plan.body.toString('latin1', params.start, params.end)}`
 }
 
-/** Another request's answer under this request's id; every other byte is the node's. */
+/** Another request's response under this request's id; every other byte is the node's. */
 export function underIdOf({ plan, call }: SingleRequest, answer: WholeAnswer): WholeAnswer {
   const { id } = call.item
   if (id === null || answer.id === null) return answer

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { safeParseDescribed } from './described.ts'
 
-/** Checked at a time; the first ones with a fault are the last ones that are looked at. */
+/** Items validated at once; validation stops after the first group with an error. */
 const CHECKED_AT_ONCE = 64
-/** More faults than this tell a caller nothing new, and describing each of thousands would take long. */
+/** More errors would not help a caller, and describing thousands would take long. */
 const REPORTED_FAULTS_MAX = 20
 
-/** A list whose length is checked before its items, and of whose faults the first ones are reported. */
+/** A list whose length is checked before its items, and which reports only the first errors. */
 export function boundedList<Item extends z.ZodType>(item: Item, itemsMax: number) {
   const some = z.array(item)
   return z

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { describeIssue } from './messages.ts'
 
-/** What https://standardschema.dev asks of a schema, so that libraries can call its parser themselves. */
+/** The interface of https://standardschema.dev, so that libraries can call the parser themselves. */
 export interface DescribedSchema<Input, Output> {
   '~standard': {
     version: 1
@@ -12,7 +12,7 @@ export interface DescribedSchema<Input, Output> {
   }
 }
 
-/** The schema with the messages of this service in place of zod's, for libraries that parse with it themselves. */
+/** The schema with the messages of this service instead of zod's, for libraries that parse with it themselves. */
 export function described<Schema extends z.ZodType>(
   schema: Schema,
 ): DescribedSchema<z.input<Schema>, z.output<Schema>> & { schema: Schema } {
@@ -29,7 +29,7 @@ export function described<Schema extends z.ZodType>(
   }
 }
 
-/** As `schema.safeParse`, with the messages of this service in place of zod's. */
+/** Like `schema.safeParse`, with this service's messages instead of zod's. */
 export function safeParseDescribed<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,

@@ -4,10 +4,10 @@ import { nameText } from './text.ts'
 const VALUES_MAX = 100
 const NAME_CHARACTERS_MAX = 256
 
-/** A name that the database can be asked for. */
+/** A name that is safe to query in the database. */
 export const FilterName = nameText(NAME_CHARACTERS_MAX)
 
-/** One of several values, any of which matches; absent is everything. */
+/** A list of values, any of which matches; absent matches everything. */
 export const anyOf = <Item extends z.ZodType>(item: Item) =>
   z
     .array(item)

@@ -1,9 +1,8 @@
 import type { z } from 'zod'
 import { formatUsd } from '../money.ts'
 
-/** Values of an enum that a sentence still holds. */
 const NAMED_VALUES_MAX = 30
-/** A longer text is told by its length. */
+/** A longer text is described by its length. */
 const QUOTED_CHARACTERS_MAX = 40
 
 const KINDS: Partial<Record<z.core.$ZodInvalidTypeExpected, string>> = {
@@ -19,7 +18,7 @@ const KINDS: Partial<Record<z.core.$ZodInvalidTypeExpected, string>> = {
 
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'items', set: 'items', file: 'bytes' }
 
-/** What is wrong with a value in the words of this service, for rules that bring none of their own; undefined leaves it to zod. */
+/** Describes an invalid value, for rules without their own message; undefined keeps zod's message. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -39,7 +38,7 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** What was sent in place of what the rule wants, as the end of its sentence; undefined where that tells nothing. */
+/** Describes the value that was sent, as the end of the message; undefined if that adds nothing. */
 export function describeSent({ code }: Pick<z.core.$ZodIssue, 'code'>, value: unknown): string | undefined {
   if (code === 'unrecognized_keys' || value === undefined || value === '') return undefined
   const isSizeAtFault = code === 'too_big' || code === 'too_small'
@@ -48,7 +47,7 @@ export function describeSent({ code }: Pick<z.core.$ZodIssue, 'code'>, value: un
   if (typeof value === 'string') return `it is ${JSON.stringify(value)}`
   if (Array.isArray(value) && isSizeAtFault) return `it has ${value.length}`
   if (Array.isArray(value)) return code === 'invalid_type' ? 'it is a list' : undefined
-  // Amounts are bigints inside, in nano-USD.
+  // Internally, amounts are bigints in nano-USD.
   if (typeof value === 'bigint') return `it is ${formatUsd(value)}`
   if (value instanceof Date) return `it is ${value.toISOString()}`
   if (typeof value === 'number' || typeof value === 'boolean') return `it is ${value}`
@@ -68,7 +67,7 @@ interface Bound {
 }
 
 function describeBound(word: 'at least' | 'at most', { origin, bound, inclusive, exact }: Bound): string | undefined {
-  // Its bound is a number of milliseconds.
+  // The limit of a date is in milliseconds, so it is not readable.
   if (origin === 'date') return undefined
   const counted = COUNTED[origin]
   if (counted !== undefined && exact === true) return `must have ${bound} ${counted}`

@@ -3,20 +3,20 @@ import { DomainError, type ValidationTree } from '../errors.ts'
 import { safeParseDescribed } from './described.ts'
 import { describeSent } from './messages.ts'
 
-/** Parses `value` or throws `invalid_request` with the specification's `_errors` tree. */
+/** Parses `value`, or throws `invalid_request` with the `_errors` tree. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = safeParseDescribed(schema, value)
   if (parsed.success) return parsed.data
   throw invalidRequest(parsed.error.issues, value)
 }
 
-/** What a schema objects to, as https://standardschema.dev gives it; zod's own issues have their code as well. */
+/** A validation issue in the form of https://standardschema.dev; zod's own issues also have a code. */
 export interface SchemaIssue {
   message: string
   path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined
 }
 
-/** One sentence that names every offending field of `input` and what it holds, beside the tree. */
+/** Builds the error: one sentence that names every invalid field of `input` and its value, besides the tree. */
 export function invalidRequest(found: readonly SchemaIssue[], input: unknown): DomainError {
   const issues = found.map((issue) => explained(toZodIssue(issue), input))
   const field = issues[0]?.path.map(String).join('.')
@@ -39,7 +39,7 @@ function explained(issue: z.core.$ZodIssue, input: unknown): z.core.$ZodIssue {
   const sent = describeSent(issue, path.reduce(innerValue, input))
   const subject = path.length === 0 && code === 'invalid_type' ? 'the input ' : ''
   const told = `${subject}${message}${sent === undefined ? '' : ` (${sent})`}`
-  // A union that says in its own words what fits is not explained a second time by each of its alternatives.
+  // A union with its own message needs no further explanation from its alternatives.
   if (code === 'invalid_union' && message !== 'Invalid input') return { code: 'custom', path, message: told }
   return { ...issue, message: told }
 }
@@ -50,7 +50,10 @@ function innerValue(outer: unknown, key: PropertyKey): unknown {
     : undefined
 }
 
-/** An `invalid_request` about one field, in the same shape as a schema failure; a dot leads into an object or a list. */
+/**
+ * An `invalid_request` about one field, in the same form as a schema error; dots separate the path into objects and
+ * lists.
+ */
 export function invalidField(field: string, message: string): DomainError {
   const leaf: ValidationTree = { _errors: [message] }
   const details = field.split('.').reduceRight((inner, name): ValidationTree => ({ _errors: [], [name]: inner }), leaf)

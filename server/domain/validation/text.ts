@@ -2,14 +2,17 @@ import { z } from 'zod'
 
 const REASON_CHARACTERS_MAX = 500
 
-/** Controls, line and paragraph separators, halves of surrogate pairs, and what has no width or turns the direction of text. */
+/**
+ * Control characters, line and paragraph separators, unpaired surrogates, and characters without width or that change the
+ * text direction.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115F\u1160\u3164\uFFA0]/u
 const RULE = 'must not contain control, bidirectional or zero-width characters'
 
-/** Whether a text is shown as it is in lists, terminals and files, so that no two of them look alike by hidden characters. */
+/** Whether all characters of a text are visible, so that two texts cannot differ only by hidden characters. */
 const isVisible = (text: string): boolean => !INVISIBLE.test(text)
 
-/** Of an invisible character: how the rule, the character and its place read. */
+/** Describes the first invisible character: its code and position. */
 const describeInvisible = (text: unknown): string => {
   const found = typeof text === 'string' ? INVISIBLE.exec(text) : null
   if (found === null) return RULE
@@ -17,17 +20,17 @@ const describeInvisible = (text: unknown): string => {
   return `${RULE}; U+${code} is at position ${found.index}`
 }
 
-/** A text of one line that lists, terminals and files show as it is, and that every database keeps. */
+/** A single-line text without invisible characters, which every database can store. */
 export const plainText = (charactersMax: number) =>
   z
     .string()
     .max(charactersMax)
     .refine(isVisible, { error: ({ input }) => describeInvisible(input) })
 
-/** The same, and not empty: ids, names and the like. */
+/** Like `plainText`, but not empty: ids, names and the like. */
 export const nameText = (charactersMax: number) => plainText(charactersMax).min(1)
 
-/** The same without spaces around it, and not empty. */
+/** Like `plainText`, but not empty and without surrounding spaces. */
 export const trimmedText = (charactersMax: number) =>
   z
     .string()
@@ -36,7 +39,6 @@ export const trimmedText = (charactersMax: number) =>
     .max(charactersMax)
     .refine(isVisible, { error: ({ input }) => describeInvisible(input) })
 
-/** A text of several lines. */
 export const proseText = (charactersMax: number) =>
   z
     .string()
@@ -45,5 +47,5 @@ export const proseText = (charactersMax: number) =>
       error: ({ input }) => describeInvisible(String(input).replaceAll(/[\n\t]/g, ' ')),
     })
 
-/** Why an operator does something; it stays in the ledger or the audit log. */
+/** An operator's reason for an action, stored in the ledger or the audit log. */
 export const Reason = trimmedText(REASON_CHARACTERS_MAX)

@@ -1,6 +1,6 @@
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Whether the text may be an id of the database, which fails on any other form. */
+/** Whether the text has the form of a database id; the database fails on any other. */
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }

@@ -11,10 +11,10 @@ import {
   type VerifyStep,
 } from './verify-scan.ts'
 
-/** An account reads far more than one row. */
+/** Checking one account reads far more than one row. */
 const ROWS_PER_ACCOUNT = 50
 
-/** What an account has at this moment: balances, holds, keys and today's DIEM. */
+/** Checks the current state of an account: balances, holds, keys and today's DIEM. */
 export const accountScan = {
   name: 'accounts',
 
@@ -113,9 +113,9 @@ function periodUnlikeUsage(range: AccountRange, period: 'day' | 'month') {
     where ${inRange('s', range)} and ${counted} <> u.total`
 }
 
-/** A counter of a later day or month, without usage then, reads as zero spent today, which lifts the key's limit. */
+/** A counter of a future day or month without usage reads as zero spent today, which would lift the key's limit. */
 function periodsOutOfTime(range: AccountRange, now: Date) {
-  // The snapshot is a moment younger than the transaction that it belongs to.
+  // The snapshot is slightly younger than its transaction.
   const today = sql`((ledger_instant(${now}::timestamptz) + interval '2 seconds') at time zone 'UTC')::date`
   return sql`select format('account %s key %s %s: day %s and month %s, last usage %s, today %s', s.account_id, s.key_id, s.currency,
       s.day, s.month, u.day, ${today}) as place

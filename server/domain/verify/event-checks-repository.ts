@@ -11,7 +11,7 @@ export const HOUR_MEASURES: readonly string[] = MEASURES.flatMap((measure) => [
   ...CUTS.map((cut) => `${measure}_${cut}`),
 ])
 
-/** The events of a slice as `e`, each with the sum of its lines and its charge. */
+/** The events of a slice as `e`, each with the sum of its lines and its ledger charge. */
 export function events(table: RawBuilder<unknown>, where: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`select u.*, l.total as lines_nano, t.currency as charge_currency, t.amount_nano as charged_nano, t.created_at as charged_at
     from ${table} u
@@ -26,7 +26,6 @@ export function events(table: RawBuilder<unknown>, where: RawBuilder<unknown>): 
 
 const PLACE = sql`format('account %s day %s request %s', e.account_id, e.day, e.request_id)`
 
-/** What can be judged of each event `e` by itself. */
 export const EVENT_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
   [
     'I13',
@@ -43,7 +42,10 @@ export const EVENT_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
   ],
 ]
 
-/** What the events `e` come to, by quarter of an hour and the whole key of the roll-ups; requests count with their first line. */
+/**
+ * The totals of the events `e`, by quarter of an hour and the whole key of the roll-ups; requests count with their first
+ * line.
+ */
 export const CELLS = sql`select e.account_id, e.day, date_trunc('hour', e.admitted_at, 'UTC') as hour,
     extract(minute from e.admitted_at)::int / 15 as quarter, coalesce(e.key_id, ${NO_KEY}::uuid) as key_id,
     e.sku, l.type as line_type, e.currency, count(*) filter (where l.ordinality = 1) as requests, count(*) as line_requests,
@@ -68,7 +70,6 @@ const cutSums = sql.join(
 
 interface RollUp {
   time: 'day' | 'hour'
-  /** The cells that it sums up. */
   cells: RawBuilder<unknown>
   measures: readonly string[]
   sums: RawBuilder<unknown>
@@ -89,12 +90,12 @@ function unlikeCells({ time, cells, measures, sums: totals }: RollUp, rows: RawB
     where (${refs(measures, 'r')}) is distinct from (${refs(measures, 'c')})`
 }
 
-/** Roll-ups `daily` and `hourly` that are not those of `cells` and `hour_cells`. */
+/** Checks that the roll-ups `daily` and `hourly` equal `cells` and `hour_cells`. */
 export const ROLL_UP_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
   ['I15', unlikeCells(DAYS, sql`select * from daily`)],
   ['I15', unlikeCells(HOURS, sql`select * from hourly`)],
 ]
 
-/** The cells of days whose hours are kept; these may be dropped earlier than events. */
+/** The cells of days whose hours are kept; hours may be dropped earlier than events. */
 export const HOUR_CELLS = sql`select c.* from cells c where c.day >= ${FIRST_MONTH_OF_HOURS}
   or (c.account_id, c.day) in (select h.account_id, (h.hour at time zone 'UTC')::date from hourly h)`

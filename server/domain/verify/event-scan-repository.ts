@@ -4,7 +4,6 @@ import { type Snapshot, unionOf } from './snapshot-repository.ts'
 import type { Violation } from './verification.ts'
 import { FIRST_ID, type ReadSnapshot, type StepOptions, type VerifyPosition, type VerifyStep } from './verify-scan.ts'
 
-/** The events of one account and day. */
 interface AccountDay {
   account: string
   day: string
@@ -17,8 +16,8 @@ interface Slice {
 }
 
 /**
- * Each usage event with its charge, and all events of an account's day with its roll-ups. It reads partition by
- * partition, each in the order of accounts and days.
+ * Checks each usage event against its charge, and all events of an account's day against its roll-ups. Reads each
+ * partition in the order of accounts and days.
  */
 export const eventScan = {
   name: 'events',
@@ -57,7 +56,7 @@ function toPosition(partition: string, { account, day }: AccountDay): VerifyPosi
   return { after: account, within: { partition, day } }
 }
 
-/** The partition of that name, or the one behind it when it is read or dropped. */
+/** The partition with this name, or the next one if it is read or dropped. */
 async function partitionFrom(snapshot: Snapshot, name: string): Promise<string | undefined> {
   const [row] = await snapshot.rows<{ name: string }>(sql`select c.relname::text as name
     from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -65,7 +64,10 @@ async function partitionFrom(snapshot: Snapshot, name: string): Promise<string |
   return row?.name
 }
 
-/** The last account and day that fit into a slice with all of their events; null: all that are left do. `large`: none does. */
+/**
+ * The last account and day whose events all fit into the slice; null if all remaining ones do. `large`: not even the
+ * first one does.
+ */
 async function nextDays(snapshot: Snapshot, { partition, after, rows }: Slice) {
   const behind = sql`from ${sql.table(partition)} where (account_id, day) > (${after.account}::uuid, ${after.day}::date)`
   const [beyond] = await snapshot.rows<AccountDay>(sql`select account_id as account, day ${behind}
@@ -99,8 +101,8 @@ const CELL_COLUMNS = sql`account_id uuid, day date, hour timestamptz, quarter in
   line_type text, currency text, requests bigint, line_requests bigint, units numeric, amount_nano bigint`
 
 /**
- * A day that no slice holds is read part by part. The first snapshot notes its roll-ups and the last position that an
- * account's event has: an account's positions rise in commit order, so the events up to it are those of the roll-ups.
+ * A day too large for a slice is read in parts. The first snapshot stores its roll-ups and the account's last event
+ * position. Positions ascend in commit order, so the events up to that position are those of the roll-ups.
  */
 async function checkLargeDay(
   read: ReadSnapshot,
@@ -133,7 +135,7 @@ async function checkLargeDay(
 interface DayPart {
   table: RawBuilder<unknown>
   where: RawBuilder<unknown>
-  /** Of the parts before, as JSON. */
+  /** Cells of the previous parts, as JSON. */
   cells: string
   rows: number
 }

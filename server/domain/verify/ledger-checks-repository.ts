@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.ts'
 import type { CheckId } from './verification.ts'
 
-/** The platform's side of each kind of posting, and the sides on which the customer may be. */
+/** The platform's side of each kind of entry, and the sides on which the customer may be. */
 const KINDS: Record<
   LedgerTransferRow['kind'],
   { accounts: readonly string[]; customer: readonly ('debit' | 'credit')[] }
@@ -28,14 +28,14 @@ const SIDES = sql.join(
   ),
 )
 
-/** The rows of a slice: conditions on `l`, and what the chain was before its first row. */
+/** The rows of a slice: conditions on `l`, and the chain's state before its first row. */
 export interface LedgerRows {
   where: RawBuilder<unknown>
   previous: { sequence: string; balanceNano: string }
 }
 
 /**
- * The transfers of a slice as `t`, with what came before each in its chain, and whether the event of its request is kept.
+ * The transfers of a slice as `t`, with the previous entry of each chain, and whether the event of its request is kept.
  * Most requests end within a day of their admission, so these days are searched first, each by the whole primary key.
  */
 export function transfers({ where, previous }: LedgerRows): RawBuilder<unknown> {
@@ -54,7 +54,7 @@ export function transfers({ where, previous }: LedgerRows): RawBuilder<unknown> 
 
 const PLACE = sql`format('account %s %s transfer %s', t.account_id, t.currency, t.sequence)`
 
-/** What can be judged of each transfer `t` by itself, as rows of a check's id and a place. */
+/** The checks on each single transfer `t`, as rows of a check's id and a place. */
 export const TRANSFER_CHECKS: readonly [CheckId, RawBuilder<unknown>][] = [
   [
     'I1',

@@ -12,7 +12,10 @@ import {
   type VerifyStep,
 } from './verify-scan.ts'
 
-/** An account's chain of one currency, part by part: what it was at its first part, and what its parts add up to so far. */
+/**
+ * A chain (one account and currency) read in parts: its expected totals from the first part, and the totals of the parts
+ * so far.
+ */
 type ChainPart = Record<
   | 'account'
   | 'currency'
@@ -29,7 +32,7 @@ type ChainPart = Record<
   string
 >
 
-/** Each transfer by itself and with its request's event, and the sums of each chain. */
+/** Checks each transfer by itself and against its request's event, and the totals of each chain. */
 export const ledgerScan = {
   name: 'ledger',
 
@@ -45,7 +48,7 @@ export const ledgerScan = {
   },
 }
 
-/** The accounts whose transfers fit into a slice: `until` null means all that are left. `large`: not even one does. */
+/** The accounts whose transfers fit into a slice: `until` null means all remaining ones. `large`: not even one does. */
 async function nextAccounts(snapshot: Snapshot, after: string, rows: number) {
   const [beyond] = await snapshot.rows<{ account_id: string }>(sql`select account_id from ledger_transfers
     where account_id > ${after}::uuid order by account_id, currency, sequence offset ${rows} limit 1`)
@@ -63,7 +66,7 @@ async function checkAccounts(snapshot: Snapshot, range: AccountRange): Promise<V
   return found
 }
 
-/** Sums of each account and currency: of its transfers, and of whatever they must equal. */
+/** Totals per account and currency: of its transfers, and of everything that they must equal. */
 function chains(range: AccountRange): RawBuilder<unknown> {
   return sql`select * from (
       select account_id, currency, count(*) as transfers, sum(signed) as signed,
@@ -75,7 +78,6 @@ function chains(range: AccountRange): RawBuilder<unknown> {
     full join (${expiredOf(range)}) x using (account_id, currency)`
 }
 
-/** The totals of closed days, and the daily roll-ups of the others. */
 function usageOf(range: AccountRange): RawBuilder<unknown> {
   return sql`select account_id, currency, sum(amount_nano) as usage from (
       select d.account_id, d.currency, d.amount_nano from usage_daily d left join usage_closings c using (account_id)
@@ -117,7 +119,7 @@ interface LargeChain {
   currency: Currency
 }
 
-/** Notes what the chain is to add up to; transfers that are posted later are none of its parts. */
+/** Stores the expected totals of the chain; transfers posted later are not part of it. */
 async function beginChain(snapshot: Snapshot, { after, account, currency }: LargeChain): Promise<VerifyStep> {
   const totals = await chainTotals(snapshot, account, currency)
   const sums = { sequence: '0', running: '0', transfers: '0', signed: '0', charged: '0', eventless: '0' }
@@ -168,7 +170,7 @@ interface LastPart {
 
 async function endChain(snapshot: Snapshot, { after, part, violations }: LastPart): Promise<VerifyStep> {
   const { account, currency } = part
-  // Retention has dropped events meanwhile: those of the first parts may be among them.
+  // Retention may meanwhile have dropped events of the first parts.
   const { expired } = await chainTotals(snapshot, account, currency)
   if (expired !== part.expired)
     return beginChain(snapshot, { after, account, currency: currency === 'usd' ? 'usd' : 'diem' })
@@ -194,7 +196,7 @@ async function endChain(snapshot: Snapshot, { after, part, violations }: LastPar
 
 const min = (a: bigint, b: bigint) => (a < b ? a : b)
 
-/** The id before another one, for a range of a single account. */
+/** The preceding id, for a range of a single account. */
 function beforeId(id: string): string {
   const hex = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')

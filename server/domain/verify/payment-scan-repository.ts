@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { LAST_ID, type ReadSnapshot, type StepOptions, type VerifyStep } from './verify-scan.ts'
 
-/** Each credited payment with its top-up and correction; the scan of the ledger compares each of those with its payment. */
+/** Checks each credited payment against its top-up and correction; the ledger scan checks the opposite direction. */
 export const paymentScan = {
   name: 'payments',
 

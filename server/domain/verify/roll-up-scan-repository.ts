@@ -13,13 +13,18 @@ import {
   type VerifyStep,
 } from './verify-scan.ts'
 
-/** Roll-ups of some accounts, from a day until before another; both begin four weeks, so no total reaches over them. */
+/**
+ * Roll-ups of some accounts, from one day until before another; both begin a four-week span, so no total crosses them.
+ */
 interface RollUpRange extends AccountRange {
   from: string
   before: string
 }
 
-/** The roll-ups of an account: hours with days, totals with their parts, and days that have lost their events. */
+/**
+ * Checks the roll-ups of an account: hours against days, totals against their parts, and days that have lost their
+ * events.
+ */
 export const rollUpScan = {
   name: 'roll-ups',
 
@@ -30,7 +35,7 @@ export const rollUpScan = {
     const { starts, before } = await read((snapshot) => nextWeeks(snapshot, { account, from, rows }))
     const range = { after, until: account, from, before }
     const violations: Violation[] = []
-    // Each check has a snapshot of its own, and hours are read week by week: those of a large account may take long.
+    // Each check has its own snapshot, and hours are read week by week, because those of a large account may take long.
     for (const [id, statement] of [...dayChecks(range), ...weeksOf(range, starts).flatMap(hourChecks)]) {
       violations.push(...(await read((snapshot) => snapshot.violations(id, statement))))
     }
@@ -63,7 +68,10 @@ interface AccountWeeks {
   rows: number
 }
 
-/** Up to where a large account's days fit into a slice: whole four weeks, at least those that its first day `starts`. */
+/**
+ * The end of the days of a large account that fit into a slice: whole four-week spans, at least the one of its first day
+ * `starts`.
+ */
 async function nextWeeks(snapshot: Snapshot, { account, from, rows }: AccountWeeks) {
   const ofAccount = sql`from usage_daily where account_id = ${account}::uuid and day >= ${from}::date`
   const [row] = await snapshot.rows<{ starts: string | null; before: string }>(sql`
@@ -74,7 +82,7 @@ async function nextWeeks(snapshot: Snapshot, { account, from, rows }: AccountWee
   return row ?? { starts: null, before: 'infinity' }
 }
 
-/** The range in pieces of a week as far as its first four weeks go. */
+/** The range, with its first four weeks split into single weeks. */
 function weeksOf(range: RollUpRange, starts: string | null): RollUpRange[] {
   if (starts === null) return [range]
   const bounds = [range.from, ...[7, 14, 21].map((days) => addDays(starts, days)), range.before]
@@ -111,7 +119,7 @@ const hourIn = (alias: string, range: RollUpRange) => {
 }
 const DAY_OF_HOUR = sql`(h.hour at time zone 'UTC')::date`
 
-/** The first day whose hours are kept. They are dropped by months, and day by day where no month has a partition. */
+/** The first day whose hours are kept. Hours are dropped by month, or by day if no month has a partition. */
 const firstDayOfHours = (range: RollUpRange) => sql`least(${FIRST_MONTH_OF_HOURS},
   (select min(${DAY_OF_HOUR}) from usage_hourly_default h where ${inRange('h', range)}))`
 
@@ -130,7 +138,10 @@ function hoursUnlikeDays(range: RollUpRange) {
     where (${refs(DAY_MEASURES, 'd')}) is distinct from (${refs(DAY_MEASURES, 'h')})`
 }
 
-/** Totals of one length by every grain; days by everything have none, since the daily roll-ups are these. */
+/**
+ * Compares totals of one length by every grain with the days; there are no one-day totals by everything, since the daily
+ * roll-ups are these.
+ */
 function totalsUnlikeDays(range: RollUpRange, length: number) {
   const key = sql`account_id, grain, starts, key_id, sku, line_type, unit_type, currency`
   const starts = spanOf(sql`d.day`, length)
@@ -178,7 +189,7 @@ function totalsUnlikeHours(range: RollUpRange) {
     where (${refs(HOUR_MEASURES, 't')}) is distinct from (${refs(HOUR_MEASURES, 'h')})`
 }
 
-/** Retention drops the events of whole days, the first ones; after those every day with usage has events. */
+/** Retention drops the events of the first days as a whole; after those, every day with usage must have events. */
 function daysWithoutEvents(range: RollUpRange) {
   return sql`select format('account %s day %s: usage %s, no events', d.account_id, d.day, d.total) as place
     from (

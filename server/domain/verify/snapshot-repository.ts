@@ -3,19 +3,17 @@ import type { Database } from '../../db/schema.ts'
 import type { AccountRange, ReadSnapshot } from './verify-scan.ts'
 import type { CheckId, Violation } from './verification.ts'
 
-/** No snapshot is kept longer, since rows that it could see cannot be pruned. */
+/** Maximum age of a snapshot, since rows that it can see cannot be pruned. */
 const SNAPSHOT_MS = 1_500
 const CANCELED = '57014'
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** One snapshot of the database while it is open. */
 export interface Snapshot {
   rows<Row>(statement: RawBuilder<Row>): Promise<Row[]>
-  /** Where an invariant is broken: `statement` selects one text column, `place`. */
+  /** The places where an invariant is broken: `statement` selects one text column, `place`. */
   violations(id: CheckId, statement: RawBuilder<unknown>): Promise<Violation[]>
 }
 
-/** A slice reports so many violations of a check. */
 const VIOLATIONS_MAX = 50
 
 /** Short read-only snapshots for verification; they also work on a standby. */
@@ -26,7 +24,7 @@ export class SnapshotRepository {
     this.#db = db
   }
 
-  /** A snapshot whose statements are canceled after 1.5 s, or are not when `unlimited`. */
+  /** Returns a reader whose statements are canceled after 1.5 s unless it is `unlimited`. */
   reader({ unlimited }: { unlimited: boolean }): ReadSnapshot {
     return (work) =>
       this.#db
@@ -36,9 +34,9 @@ export class SnapshotRepository {
         .execute(async (trx) => {
           await sql`set local lock_timeout = '1s'`.execute(trx)
           await sql`set local statement_timeout = ${sql.lit(unlimited ? 0 : SNAPSHOT_MS)}`.execute(trx)
-          // A slice is a small part of every table, however small the tables are or seem.
+          // A slice is a small part of every table, even if the planner estimates the tables as small.
           await sql`set local enable_seqscan = off`.execute(trx)
-          // Before the snapshot is taken: partitions that it shows cannot be dropped while it is read.
+          // Locked before the snapshot is taken, so that no partition it shows is dropped while it is read.
           await sql`lock table usage_events, usage_hourly, usage_hourly_totals in access share mode`.execute(trx)
           return work({
             rows: async <Row>(statement: RawBuilder<Row>) => (await statement.execute(trx)).rows,
@@ -52,23 +50,23 @@ export class SnapshotRepository {
   }
 }
 
-/** True for a slice that took too long, or that waited too long for a lock. */
+/** True if a slice took too long, or waited too long for a lock. */
 export function isSliceTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === CANCELED || error.code === LOCK_NOT_AVAILABLE)
 }
 
-/** Condition for the rows of `alias` whose account lies in the range. */
+/** Condition that selects the rows of `alias` whose account is in the range. */
 export function inRange(alias: string, { after, until }: AccountRange): RawBuilder<boolean> {
   const account = sql.ref(`${alias}.account_id`)
   return sql`${account} > ${after}::uuid and ${account} <= ${until}::uuid`
 }
 
-/** The first month that has a partition of hours, null while there is none: earlier hours may have been dropped. */
+/** The first month with a partition of hours, null if there is none: earlier hours may have been dropped. */
 export const FIRST_MONTH_OF_HOURS = sql`(
   select min(to_date(substring(c.relname from '^usage_hourly_(\\d{6})$'), 'YYYYMM'))
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'usage_hourly'::regclass)`
 
-/** Rows of several checks as their id and a place, of each the first few. */
+/** Combines several checks into rows of check id and place, limited per check. */
 export function unionOf(checks: readonly [CheckId, RawBuilder<unknown>][]): RawBuilder<Violation> {
   return sql.join(
     checks.map(

@@ -3,14 +3,14 @@ import { FIRST_MONDAY } from '../usage/closing/usage-roll-ups.ts'
 import { inRange } from './snapshot-repository.ts'
 import type { AccountRange } from './verify-scan.ts'
 
-/** The first day of the span of `length` days that has `day`. */
+/** The first day of the span of `length` days that contains `day`. */
 export function spanOf(day: RawBuilder<unknown>, length: number): RawBuilder<string> {
   return sql`(${day} - (${day} - ${sql.lit(FIRST_MONDAY)}::date) % ${sql.lit(length)})`
 }
 
 /**
- * What each key of the accounts spent before a day, by account, key and currency: the fewest totals of closed days, then
- * the daily roll-ups. `days` selects `account_id` and `before`, a day or `infinity`.
+ * The spending of each key before a day, by account, key and currency: from the fewest totals of closed days, then the
+ * daily roll-ups. `days` selects `account_id` and `before`, a day or `infinity`.
  */
 export function spentBefore(range: AccountRange, days: RawBuilder<unknown>): RawBuilder<unknown> {
   const bound = sql`least(a.before, coalesce(c.closed_until, '-infinity'))`
@@ -35,14 +35,14 @@ export function spentBefore(range: AccountRange, days: RawBuilder<unknown>): Raw
     ) spent group by 1, 2, 3`
 }
 
-/** The accounts of the range, with `before`: all of their days. */
+/** The accounts of the range, with `before` after all of their days. */
 export function allDays(range: AccountRange): RawBuilder<unknown> {
   return sql`select a.account_id, 'infinity'::date as before from accounts a where ${inRange('a', range)}`
 }
 
 /**
- * Accounts some of whose events are no longer kept, with the first day of which they have events. Retention drops whole
- * days, so the days before it are those that expired.
+ * Accounts with expired events, and the first day with events. Retention drops whole days, so all earlier days have
+ * expired.
  */
 export function expiredDays(range: AccountRange): RawBuilder<unknown> {
   return sql`select x.account_id, coalesce(

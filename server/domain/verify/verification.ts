@@ -11,7 +11,7 @@ export interface Verification {
   checks: VerificationCheck[]
 }
 
-/** Invariants of the money path. I8, real-time order, needs a client's history and is proven by tests. */
+/** Invariants of the money path. I8, real-time order, needs a client's history and is covered by tests. */
 const DESCRIPTIONS = {
   I1: 'every transfer moves an amount between the customer and the ledger account of its kind',
   I2: 'a balance is the sum of its transfers',
@@ -45,7 +45,7 @@ export function isCheckId(id: string): id is CheckId {
   return Object.hasOwn(DESCRIPTIONS, id)
 }
 
-/** The checks with the violations that were found so far; of each check the first ten. */
+/** The result of all checks with the violations found so far, at most ten per check. */
 export function toVerification(violations: readonly Violation[], brokenBefore: readonly CheckId[] = []): Verification {
   const places = Map.groupBy(violations, ({ id }) => id)
   const checks = CHECK_IDS.map((id) => {

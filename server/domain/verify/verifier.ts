@@ -5,14 +5,14 @@ import { isSliceTimeout, type SnapshotRepository } from './snapshot-repository.t
 import { type CheckId, isCheckId, toVerification, type Verification, type Violation } from './verification.ts'
 import { FIRST_ID, type ReadSnapshot, VerifyPosition, type VerifyScan, type VerifyStep } from './verify-scan.ts'
 
-/** What a slice is to take; one that takes longer is followed by a smaller one. */
+/** Target duration of a slice; after a longer one, the next is smaller. */
 const SLICE_MS = 500
 const SLICE_ROWS = { first: 5_000, min: 500, max: 50_000 }
 
-/** Timeouts of one slice in a row, each with fewer rows, until verification fails. */
+/** Consecutive timeouts of one slice, each with fewer rows, after which verification fails. */
 const FAILURES_MAX = 20
 
-/** Where an interrupted verification continues, and which checks it has found broken. */
+/** The position of an interrupted verification, and the checks found broken. */
 const Cursor = z.strictObject({
   scan: z.string(),
   position: VerifyPosition,
@@ -22,11 +22,10 @@ type Cursor = z.output<typeof Cursor>
 
 export interface VerifyProgress {
   violations: Violation[]
-  /** Continues the verification behind what was read; null at its end. */
+  /** Continues the verification after this slice; null at the end. */
   cursor: string | null
-  /** What the next slice reads. */
   scan: string | null
-  /** The state of all checks: those that the cursor names as broken stay broken. */
+  /** The state of all checks; a check that the cursor marks as broken stays broken. */
   verification: Verification
 }
 
@@ -34,13 +33,12 @@ export interface VerifierDeps {
   snapshots: SnapshotRepository
   scans: readonly VerifyScan[]
   clock: Clock
-  /** Bounds of what a slice reads. */
   sliceRows?: { first: number; min: number; max: number }
 }
 
 /**
  * Checks the invariants of the money path slice by slice. Each slice is one short snapshot in which its accounts are
- * consistent, so running traffic cannot look like a violation and no snapshot keeps old row versions for long.
+ * consistent, so concurrent traffic never looks like a violation and no snapshot keeps old row versions for long.
  */
 export class Verifier {
   readonly #deps: VerifierDeps
@@ -53,7 +51,6 @@ export class Verifier {
     this.#rows = this.#sliceRows.first
   }
 
-  /** Checks everything. */
   async verify(): Promise<Verification> {
     const violations: Violation[] = []
     for (let cursor = this.#first(); cursor !== null; ) {
@@ -64,7 +61,7 @@ export class Verifier {
     return toVerification(violations)
   }
 
-  /** Checks slices for about `budgetMs`, from the start or from where a cursor points. */
+  /** Checks slices for about `budgetMs`, from the start or from a cursor. */
   async verifyPart(text: string | null, budgetMs: number): Promise<VerifyProgress> {
     const untilMs = this.#deps.clock.nowMs() + budgetMs
     const first = text === null ? this.#first() : this.#parse(text)
@@ -93,7 +90,7 @@ export class Verifier {
       const cursor = Cursor.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')))
       if (this.#deps.scans.some(({ name }) => name === cursor.scan)) return cursor
     } catch {
-      // Reported below, whatever is wrong with it.
+      // Every error is reported below.
     }
     throw invalidField('cursor', 'is not a cursor of verify; pass the cursor that verify returned, or omit it')
   }
@@ -126,7 +123,7 @@ export class Verifier {
     }
   }
 
-  /** Reads snapshots and notes how long the slowest of them took. */
+  /** Reads snapshots and records the slowest duration. */
   #timed(unlimited: boolean, slowest: { ms: number }): ReadSnapshot {
     const { snapshots, clock } = this.#deps
     const read = snapshots.reader({ unlimited })

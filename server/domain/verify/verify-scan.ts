@@ -4,18 +4,18 @@ import type { Violation } from './verification.ts'
 
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-/** Usage without a key, in tables that sum it up. */
+/** Stands for usage without a key in roll-up tables. */
 export const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
-/** Where a scan continues: behind the account `after`, or within an account that is too large for one slice. */
+/** Position of a scan: after the account `after`, or within an account that is too large for one slice. */
 export const VerifyPosition = z.strictObject({
   after: z.guid(),
-  /** The scan's own place within an account, or the partition that it reads. */
+  /** The scan's position within an account, or its current partition. */
   within: z.record(z.string().max(64), z.string().max(128)).optional(),
 })
 export type VerifyPosition = z.output<typeof VerifyPosition>
 
-/** Rows of the accounts behind `after` up to `until`. */
+/** The accounts after `after`, up to and including `until`. */
 export interface AccountRange {
   after: string
   until: string
@@ -23,21 +23,20 @@ export interface AccountRange {
 
 export interface VerifyStep {
   violations: Violation[]
-  /** Null: the scan has reached its end. */
+  /** Null at the end of the scan. */
   next: VerifyPosition | null
 }
 
 export interface StepOptions {
   position: VerifyPosition
-  /** About how many rows a snapshot may read. */
+  /** Approximate number of rows that a snapshot may read. */
   rows: number
   now: Date
 }
 
-/** Runs work in one short read-only snapshot. */
 export type ReadSnapshot = <Result>(work: (snapshot: Snapshot) => Promise<Result>) => Promise<Result>
 
-/** Reads a part of the database slice by slice, in the order of the accounts' ids; each slice is consistent in itself. */
+/** Reads part of the database slice by slice, in the order of account ids; each slice is consistent in itself. */
 export interface VerifyScan {
   name: string
   step(read: ReadSnapshot, options: StepOptions): Promise<VerifyStep>

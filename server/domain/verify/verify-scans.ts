@@ -5,5 +5,4 @@ import { paymentScan } from './payment-scan-repository.ts'
 import { rollUpScan } from './roll-up-scan-repository.ts'
 import type { VerifyScan } from './verify-scan.ts'
 
-/** All scans in the order in which they run. */
 export const VERIFY_SCANS: readonly VerifyScan[] = [accountScan, ledgerScan, eventScan, rollUpScan, paymentScan]

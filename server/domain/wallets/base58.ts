@@ -1,6 +1,9 @@
 import { base58 } from '@scure/base'
 
-/** Bytes of a Base58 text in Bitcoin's alphabet, as Solana writes them; undefined for any other character. Quadratic: bound the text first. */
+/**
+ * Decodes Base58 in Bitcoin's alphabet, which Solana uses; undefined if the text has any other character. Takes quadratic
+ * time: limit the length first.
+ */
 export function decodeBase58(text: string): Buffer | undefined {
   try {
     return Buffer.from(base58.decode(text))

@@ -13,8 +13,8 @@ export interface SolanaSecret {
 }
 
 /**
- * A key pair as Base58 of the 64 secret bytes (wallets) or as the JSON array of the same bytes (Solana command line).
- * Undefined for anything else, also where the public half does not belong to the secret one.
+ * Parses a key pair: Base58 of the 64 secret bytes (wallets), or a JSON array of the same bytes (Solana command line).
+ * Undefined for anything else, including a public half that does not belong to the secret half.
  */
 export function parseSolanaSecret(text: string): SolanaSecret | undefined {
   if (text.length > CHARACTERS_MAX) return undefined

@@ -3,8 +3,8 @@ import { toUuid } from '../ids.ts'
 import type { WalletAddress } from './wallet-address.ts'
 
 /**
- * The account of a wallet's own: a UUID version 8 (RFC 9562) derived from the chain and the canonical address, so that
- * a wallet that only signs in has an account without a row.
+ * The id of a wallet's own account: a UUID version 8 (RFC 9562) derived from the chain and the canonical address, so that
+ * a wallet that only signs in needs no row.
  */
 export function accountIdOf({ chain, address }: WalletAddress): string {
   const bytes = createHash('sha256').update(`${chain}:${address}`).digest().subarray(0, 16)

@@ -6,8 +6,8 @@ import type { WalletAddress } from './wallet-address.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 
 /**
- * The account that a wallet uses: the one that it is linked to, or its own, which is stored if it is missing. Until the
- * transaction ends the wallet can neither be linked nor unlinked, so that no credit comes too late for a link.
+ * Returns the account that a wallet uses: its linked account, or its own, which is created if missing. Until the
+ * transaction ends the wallet can neither be linked nor unlinked, so that a link misses no credit.
  */
 export async function openWalletAccount(db: Kysely<Database>, wallet: WalletAddress, now: Date): Promise<string> {
   const { rows } = await sql<{ accountId: string }>`
@@ -21,7 +21,7 @@ export interface WalletAccountSettings {
   accountId: string
   tier: AccountTier
   suspended: boolean
-  /** Null where the operator set no limits. */
+  /** Null if the operator set no limits. */
   limitOverrides: LimitOverrides | null
 }
 
@@ -32,7 +32,7 @@ export class WalletAccountRepository {
     this.#db = db
   }
 
-  /** The account that the wallet uses; undefined while that is its own and has no row. */
+  /** The account that the wallet uses; undefined if that is its own and has no row. */
   async find({ chain, address }: WalletAddress): Promise<WalletAccountSettings | undefined> {
     const row = await this.#db
       .selectFrom('accounts')
@@ -52,12 +52,12 @@ export class WalletAccountRepository {
     return { accountId, tier, suspended: row.suspended_at !== null, limitOverrides }
   }
 
-  /** Stores the wallet's own account unless the wallet uses another one. */
+  /** Stores the wallet's own account unless the wallet is linked to another one. */
   async open(wallet: WalletAddress, now: Date): Promise<void> {
     await openWalletAccount(this.#db, wallet, now)
   }
 
-  /** The daily DIEM that the operator set, in nano. */
+  /** The daily DIEM set by the operator, in nano-DIEM. */
   async operatorStakeOf(accountId: string): Promise<bigint> {
     const row = await this.#db
       .selectFrom('accounts')

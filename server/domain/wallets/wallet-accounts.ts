@@ -7,10 +7,10 @@ import { accountIdOf } from './wallet-account-id.ts'
 import type { WalletAccountRepository, WalletAccountSettings } from './wallet-account-repository.ts'
 import type { WalletAddress } from './wallet-address.ts'
 
-/** How long a missed message between processes can keep old settings alive. */
+/** How long old settings can stay in effect if a message between processes is lost. */
 const CACHE_AGE_MS_MAX = 5_000
 const CACHED_ACCOUNTS_MAX = 50_000
-/** Of a wallet that was never credited: its account has no row. */
+/** Settings of a wallet without credit, whose account has no row. */
 const FRESH: Omit<WalletAccountSettings, 'accountId'> = { tier: 'standard', suspended: false, limitOverrides: null }
 
 interface WalletAccount extends WalletAccountSettings {
@@ -20,18 +20,17 @@ interface WalletAccount extends WalletAccountSettings {
 export interface WalletAccountsDeps {
   repository: Pick<WalletAccountRepository, 'find'>
   events: KeyEvents
-  /** Told of each wallet that proved itself. */
   stakes: { notice(wallet: WalletAddress): void }
   clock: Clock
 }
 
 /**
- * Says which account a wallet uses, its own or the one that it is linked to, and how. Read from the database at most
- * every 5 seconds; links, and changes that operators make, reach this cache as events.
+ * Finds the account that a wallet uses, its own or its linked one, and the account's settings. Reads the database at most
+ * every 5 seconds; links and operator changes reach this cache as events.
  */
 export class WalletAccounts {
   readonly #deps: WalletAccountsDeps
-  /** By the id of the wallet's own account, whichever it uses. */
+  /** Keyed by the id of the wallet's own account, even if the wallet is linked to another. */
   readonly #known = new RecentCache<WalletAccount>({ entriesMax: CACHED_ACCOUNTS_MAX })
   readonly #loading = new Map<string, Promise<WalletAccount>>()
   readonly #listeners = new Map<string, Set<() => void>>()
@@ -46,7 +45,7 @@ export class WalletAccounts {
     })
   }
 
-  /** The caller that a wallet is, once it has proved itself. Fails with `forbidden` while its account is suspended. */
+  /** The caller for an authenticated wallet. Fails with `forbidden` while its account is suspended. */
   async callerOf(wallet: WalletAddress): Promise<WalletCaller> {
     const { accountId, tier, suspended, limitOverrides } = await this.#accountOf(wallet)
     this.#deps.stakes.notice(wallet)
@@ -65,7 +64,10 @@ export class WalletAccounts {
     }
   }
 
-  /** Calls `listener` whenever the wallet is linked or unlinked, or an operator changes its account; the returned function stops listening. */
+  /**
+   * Calls `listener` whenever the wallet is linked or unlinked, or an operator changes its account. Returns a function
+   * that stops listening.
+   */
   onChanged({ walletChain, walletAddress, accountId }: WalletCaller, listener: () => void): () => void {
     const ids = new Set([accountIdOf({ chain: walletChain, address: walletAddress }), accountId])
     for (const id of ids) this.#listeners.set(id, (this.#listeners.get(id) ?? new Set()).add(listener))
@@ -83,7 +85,7 @@ export class WalletAccounts {
     this.#listeners.clear()
   }
 
-  /** What is being read may have begun before the change; whose account it is will be known only then. */
+  /** Also drops loads in progress, which may have begun before the change and whose account is not known yet. */
   #forget(accountId: string): void {
     this.#loading.clear()
     for (const [ownId, account] of this.#known.entries())
@@ -103,7 +105,7 @@ export class WalletAccounts {
   #load(ownId: string, wallet: WalletAddress): Promise<WalletAccount> {
     const load = this.#read(ownId, wallet)
       .then((account) => {
-        // An event that came meanwhile took this load out of the map: what it read may be older than the change.
+        // An event meanwhile removed this load from the map, because its result may be older than the change.
         if (this.#loading.get(ownId) === load) this.#known.set(ownId, account)
         return account
       })

@@ -7,7 +7,7 @@ const SOLANA_KEY_BYTES = 32
 
 export interface WalletAddress {
   chain: 'evm' | 'solana'
-  /** The one text of this wallet: EVM in lower case, Solana in Base58 with its case kept. */
+  /** The canonical spelling: EVM in lower case, Solana in Base58 with its case kept. */
   address: string
 }
 

@@ -7,10 +7,10 @@ import type { WalletAddress } from './wallet-address.ts'
 import type { LinkedWallet } from './linked-wallet.ts'
 import { itemAt } from '../item-at.ts'
 
-/** The function's, for what it may post in both currencies. */
+/** Ids that the database function may need for ledger entries in both currencies. */
 const IDS_OF_LINK = 6
 
-/** Why a link was not made, or what it moved. */
+/** Why a link was not made, or the amounts that it moved. */
 export type LinkOutcome =
   | { kind: 'linked'; wallet: LinkedWallet; movedNano: Record<Currency, bigint> }
   | { kind: 'linked_elsewhere' }
@@ -20,9 +20,8 @@ export interface LinkRequest {
   wallet: WalletAddress
   accountId: string
   now: Date
-  /** Most wallets of an account. */
   walletsMax: number
-  /** Fresh ids for the postings. */
+  /** Creates ids for the ledger entries. */
   newId: () => string
 }
 
@@ -40,7 +39,9 @@ export class WalletLinkRepository {
     this.#db = db
   }
 
-  /** Links the wallet and moves what is free on its own account, all or nothing. A repeat moves what has become free since. */
+  /**
+   * Links the wallet and moves the free funds of its own account in one transaction. A repeat moves funds released since.
+   */
   async link({ wallet, accountId, now, walletsMax, newId }: LinkRequest): Promise<LinkOutcome> {
     const newIds = Array.from({ length: IDS_OF_LINK }, newId)
     const { rows } = await sql<LinkRow>`
@@ -52,7 +53,7 @@ export class WalletLinkRepository {
     return { kind: outcome, wallet: { ...wallet, linkedAt }, movedNano: { usd: usdNano, diem: diemNano } }
   }
 
-  /** Undefined when the wallet is not linked to the account. */
+  /** Undefined if the wallet is not linked to the account. */
   async unlink(accountId: string, wallet: WalletAddress): Promise<LinkedWallet | undefined> {
     const row = await this.#db
       .deleteFrom('wallet_links')
@@ -64,7 +65,7 @@ export class WalletLinkRepository {
     return row === undefined ? undefined : toLinkedWallet(row)
   }
 
-  /** First linked first. */
+  /** In the order of linking. */
   async list(accountId: string): Promise<LinkedWallet[]> {
     const rows = await this.#db
       .selectFrom('wallet_links')

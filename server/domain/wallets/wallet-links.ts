@@ -11,12 +11,11 @@ import { parseWalletAddress, type WalletAddress } from './wallet-address.ts'
 import type { LinkedWallet } from './linked-wallet.ts'
 import type { WalletLinkRepository } from './wallet-link-repository.ts'
 
-/** Most wallets of one account. */
 export const LINKED_WALLETS_MAX = 20
 
 export interface MadeLink {
   wallet: LinkedWallet
-  /** What was free on the wallet's own account, in nano-USD and nano-DIEM. */
+  /** The free funds of the wallet's own account, in nano-USD and nano-DIEM. */
   movedNano: { usd: bigint; diem: bigint }
 }
 
@@ -32,8 +31,8 @@ export interface WalletLinksDeps {
 }
 
 /**
- * Links of wallets to accounts: a linked wallet acts as the account, by sign-in and by payment. A wallet is linked to one
- * account at most; requests that run while it is linked or unlinked are charged where they began.
+ * Links wallets to accounts: a linked wallet acts as the account when it signs in and pays. A wallet has at most one
+ * link; requests in progress during a change are charged to the account where they began.
  */
 export class WalletLinks {
   readonly #deps: WalletLinksDeps
@@ -42,22 +41,21 @@ export class WalletLinks {
     this.#deps = deps
   }
 
-  /** The wallets that act as the account, first linked first. */
   list(accountId: string): Promise<LinkedWallet[]> {
     return this.#deps.repository.list(accountId)
   }
 
   /**
-   * Links the wallet that signed `payload`, a sign-in whose resources name this account, and moves what is free on the
-   * wallet's own account. Repeated with a fresh signature it moves what has become free since. Fails with
-   * `sign_in_refused`, and with `conflict` for a wallet of another account or when the account has 20.
+   * Links the wallet that signed `payload`, a sign-in whose resources name this account, and moves the free funds of the
+   * wallet's own account. Repeated with a fresh signature, it moves funds released since. Fails with `sign_in_refused`,
+   * and with `conflict` for a wallet of another account or if the account has 20.
    */
   async link(accountId: string, payload: string, remoteAddress: string): Promise<MadeLink> {
     const { repository, signIn, accounts, clock, ids, balanceFeed } = this.#deps
     const wallet = await signIn.proveLink(payload, remoteAddress, accountId)
     const ownId = accountIdOf(wallet)
     if (ownId === accountId) throw new DomainError('conflict', 'The wallet is already the owner of this account')
-    // A wallet must not leave the suspension of its account behind.
+    // A link must not let a wallet escape the suspension of its own account.
     await accounts.callerOf(wallet)
     await this.#openDiem(ownId, accountId)
     const outcome = await repository.link({
@@ -79,7 +77,10 @@ export class WalletLinks {
     return outcome
   }
 
-  /** From now on the wallet uses its own account again; no money moves. Fails with `not_found` for a wallet that is not linked to this account. */
+  /**
+   * Returns the wallet to its own account; no money moves. Fails with `not_found` for a wallet that is not linked to this
+   * account.
+   */
   async unlink(accountId: string, address: string): Promise<LinkedWallet> {
     const wallet = parseWalletAddress(address)
     if (wallet === undefined) {
@@ -91,7 +92,7 @@ export class WalletLinks {
     return unlinked
   }
 
-  /** What is left of a wallet's DIEM can move only into a day that has begun. */
+  /** Grants the day's DIEM first, because DIEM can only move within a day that has begun. */
   async #openDiem(ownId: string, accountId: string): Promise<void> {
     const { ledger } = this.#deps
     const own = await ledger.balances(ownId)

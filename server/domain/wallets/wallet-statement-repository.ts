@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.ts'
 
-/** One posting of an account's USD, with what it paid for. */
+/** One ledger entry of an account in USD, with what it paid for. */
 export interface WalletPosting {
   transferId: string
   amountNano: bigint
@@ -22,8 +22,8 @@ export class WalletStatementRepository {
   }
 
   /**
-   * Newest first. The sequence of postings has no gaps, so an offset is a place in the primary key and costs nothing. A
-   * request is looked up on the day of its charge or the one before: it was admitted on that day.
+   * Newest first. Entries are numbered without gaps, so an offset is a position in the primary key and costs nothing. A
+   * request is searched for on the day of its charge and the day before, one of which is its admission day.
    */
   async listUsd(accountId: string, { limit, offset }: { limit: number; offset: number }): Promise<WalletPosting[]> {
     const { rows } = await sql<WalletPosting>`

@@ -6,11 +6,11 @@ import type { TransactionPage } from './inputs.ts'
 import { parseWalletAddress } from './wallet-address.ts'
 import type { WalletPosting, WalletStatementRepository } from './wallet-statement-repository.ts'
 
-/** Money in nano-USD. */
+/** Amounts in nano-USD. */
 export interface WalletBalance {
   walletAddress: string
   usdNano: bigint
-  /** Null: the account never had any. */
+  /** Null if the account never had DIEM. */
   diemNano: bigint | null
   /** Whether the balance is at least the minimum that a request needs. */
   canConsume: boolean
@@ -18,7 +18,7 @@ export interface WalletBalance {
 
 export interface WalletTransaction {
   id: string
-  /** Signed from the wallet's side. */
+  /** Positive for money received by the wallet. */
   amountNanoUsd: bigint
   balanceAfterNanoUsd: bigint
   type: 'TOP_UP' | 'CHARGE' | 'REFUND'
@@ -34,7 +34,7 @@ export interface WalletStatementsDeps {
   minimumNanoUsd: bigint
 }
 
-/** What a wallet may read of its account. A wallet without any credit has zero and no transactions. */
+/** The statements that a wallet may read of its account. A wallet without any credit has zero and no transactions. */
 export class WalletStatements {
   readonly #deps: WalletStatementsDeps
 
@@ -46,7 +46,7 @@ export class WalletStatements {
     return this.#deps.minimumNanoUsd
   }
 
-  /** Fails with `invalid_request` for what is no address, and with `wallet_mismatch` for another wallet's. */
+  /** Fails with `invalid_request` for an invalid address, and with `wallet_mismatch` for another wallet's. */
   assertOwn(caller: WalletCaller, walletAddress: string): void {
     const wallet = parseWalletAddress(walletAddress)
     if (wallet === undefined) {
@@ -64,7 +64,6 @@ export class WalletStatements {
     return { walletAddress, usdNano, diemNano, canConsume: total > 0n && total >= this.#deps.minimumNanoUsd }
   }
 
-  /** Postings in USD, newest first. */
   async transactions(
     { accountId }: WalletCaller,
     { limit, offset }: TransactionPage,
@@ -87,7 +86,7 @@ function toTransaction(posting: WalletPosting): WalletTransaction {
   }
 }
 
-/** Every posting is shown, or the balances would not follow from each other: what an operator gives or takes counts as the like. */
+/** Shows every ledger entry, or the balances would not add up; operator changes are mapped to the closest type. */
 function typeOf({ kind, isCredit }: WalletPosting): WalletTransaction['type'] {
   if (kind === 'refund') return 'REFUND'
   return isCredit ? 'TOP_UP' : 'CHARGE'

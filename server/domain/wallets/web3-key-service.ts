@@ -14,12 +14,12 @@ import type { WalletAccounts } from './wallet-accounts.ts'
 import { parseWalletAddress, type WalletAddress } from './wallet-address.ts'
 import { WEB3_TOKEN_SECONDS, type Web3KeyTokens } from './web3-key-token.ts'
 
-/** How long a used token is remembered: until no process accepts it, even if its clock is a minute behind. */
+/** A used token is remembered until no process accepts it, even with a clock a minute behind. */
 const TOKEN_KEPT_MS = (WEB3_TOKEN_SECONDS + 60) * 1_000
 
 export interface Web3KeyInput {
   address: string
-  /** EIP-191 over the token as it came. */
+  /** EIP-191 signature of the unmodified token. */
   signature: string
   token: string
   key: CreateApiKeyInput
@@ -27,10 +27,10 @@ export interface Web3KeyInput {
 
 export interface Web3KeyServiceDeps {
   tokens: Web3KeyTokens
-  /** For both calls, which nobody has to be known for. */
+  /** Limits both calls, because they need no authentication. */
   limit: Pick<AddressLimit, 'admit'>
   singleUse: SingleUseStore
-  /** Null: contract wallets cannot get a key. */
+  /** Null if contract wallets cannot get a key. */
   contractWallets: ContractWalletVerifier | null
   stakes: Pick<WalletStakes, 'stakeNow'>
   accounts: Pick<WalletAccounts, 'callerOf'>
@@ -39,7 +39,6 @@ export interface Web3KeyServiceDeps {
   clock: Clock
 }
 
-/** API keys for wallets that have staked on Base. */
 export class Web3KeyService {
   readonly #deps: Web3KeyServiceDeps
 
@@ -47,16 +46,17 @@ export class Web3KeyService {
     this.#deps = deps
   }
 
-  /** A token to sign, valid for 15 minutes and one key. */
+  /** Creates a token to sign, valid for 15 minutes and one key. */
   async token(address: string): Promise<string> {
     await this.#deps.limit.admit(address)
     return this.#deps.tokens.issue()
   }
 
   /**
-   * Makes a key of the account that the wallet uses, and shows its secret, once. Fails with `invalid_request` for a wrong
-   * token, a wrong signature, a wallet without stake, or a linked one that asks for an ADMIN key, with `rate_limited` for one address and for one account, and with
-   * `unavailable` when the node of Base or the store of used tokens does not answer. `requestId` is the request's.
+   * Creates a key for the account that the wallet uses, and returns its secret, only once. Fails with `invalid_request`
+   * for an invalid token or signature, a wallet without stake, or a linked one that asks for an ADMIN key; with
+   * `rate_limited` per address and per account; and with `unavailable` if the node of Base or the store of used tokens
+   * does not respond. `requestId` is the request's.
    */
   async create(input: Web3KeyInput, request: { requestId: string; address: string }): Promise<IssuedApiKey> {
     const { limit, tokens, accounts, repository, apiKeys, clock } = this.#deps
@@ -93,7 +93,7 @@ export class Web3KeyService {
     )
   }
 
-  /** Stake counts from the moment that the chain shows it, here; its DIEM comes with the next UTC day. */
+  /** Here stake counts as soon as the chain shows it; its DIEM follows on the next UTC day. */
   async #assertStaked(wallet: WalletAddress, accountId: string): Promise<void> {
     const { stakes, repository } = this.#deps
     if ((await repository.operatorStakeOf(accountId)) > 0n) return
@@ -118,7 +118,10 @@ export class Web3KeyService {
   }
 }
 
-/** A linked wallet spends of its account and reads it; only a key or a wallet of its own may make what changes it. */
+/**
+ * A linked wallet may spend from its account and read it; only an API key, or a wallet on its own account, may create
+ * ADMIN keys.
+ */
 function assertMayManage(wallet: WalletAddress, accountId: string, key: CreateApiKeyInput): void {
   if (key.type !== 'ADMIN' || accountId === accountIdOf(wallet)) return
   throw invalidField(

@@ -9,7 +9,7 @@ const ALGORITHM = 'HS256'
 export const WEB3_TOKEN_SECONDS = 900
 const CHARACTERS_MAX = 1_000
 
-/** The text of public clients for each way in which a token can be wrong, by the code of the library's error. */
+/** The message that existing clients expect for each token error, by the library's error code. */
 const REFUSALS: Record<string, string> = {
   ERR_JWT_EXPIRED: 'JWT has expired: a token is valid for 15 minutes',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'JWT signature is invalid: the token was not issued by this service',
@@ -24,7 +24,7 @@ export interface Web3KeyTokensDeps {
   ids: IdSource
 }
 
-/** Tokens that a wallet signs to get an API key. They hold all that there is to know, so none is stored. */
+/** Tokens that a wallet signs to get an API key. They are self-contained, so none is stored. */
 export class Web3KeyTokens {
   readonly #deps: Web3KeyTokensDeps
   readonly #key: Buffer
@@ -48,7 +48,7 @@ export class Web3KeyTokens {
       .sign(this.#key)
   }
 
-  /** The token's id. Fails with `invalid_request` and the text of public clients. */
+  /** Returns the token's id. Fails with `invalid_request` and the message that existing clients expect. */
   async read(token: string): Promise<string> {
     if (token.length > CHARACTERS_MAX) throw malformed()
     const { jwtVerify } = await import('jose')

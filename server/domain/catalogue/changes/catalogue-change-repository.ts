@@ -38,7 +38,7 @@ export class CatalogueChangeRepository {
     return row === undefined ? undefined : toChange(row)
   }
 
-  /** Undefined when the change is withdrawn already or has taken effect at the instant of the withdrawal. */
+  /** Undefined if the change is already withdrawn or in effect. */
   async withdraw(
     changeId: string,
     { at, actor, reason }: NonNullable<CatalogueChange['withdrawal']>,
@@ -66,13 +66,12 @@ export class CatalogueChangeRepository {
     return (await query.execute()).map(toChange)
   }
 
-  /** All that were not withdrawn. */
   async listValid(): Promise<CatalogueChange[]> {
     const rows = await this.#db.selectFrom('catalogue_changes').selectAll().where('withdrawn_at', 'is', null).execute()
     return rows.map(toChange)
   }
 
-  /** Text that differs after every change and every withdrawal. */
+  /** A value that differs after every change and withdrawal. */
   async version(): Promise<string> {
     const { rows } = await sql<{ version: string }>`
       select count(*)::text || '/' || count(withdrawn_at)::text as version from catalogue_changes

@@ -4,31 +4,32 @@ import type { ModelDefinition } from '../model-definition.ts'
 export const CHANGEABLE_FIELDS = ['pricing', 'offline', 'tier', 'deprecation'] as const
 export type ChangeableField = (typeof CHANGEABLE_FIELDS)[number]
 
-/** The settings that change; null goes back to what the configuration file says. */
+/** The changed settings; null restores the configuration file's value. */
 export type ModelPatch = { [Field in ChangeableField]?: Exclude<ModelDefinition[Field], undefined> | null }
 
-/** One change of a model, in force from `effectiveAt` on until a later one of the same setting. Rows are never edited. */
+/**
+ * One change of a model, in effect from `effectiveAt` until a later change of the same setting. Rows are never edited.
+ */
 export interface CatalogueChange {
   id: string
   modelId: string
   patch: ModelPatch
   effectiveAt: Date
-  /** Name of the operator. */
   actor: string
   reason: string
   createdAt: Date
-  /** Set when it was taken back before it took effect. */
+  /** Set if the change was withdrawn before it took effect. */
   withdrawal: { at: Date; actor: string; reason: string } | null
 }
 
-/** `replaced`: later changes of all of its settings are in force. */
+/** `replaced`: later changes of all its settings are in effect. */
 export type ChangeStatus = 'scheduled' | 'in_force' | 'replaced' | 'withdrawn'
 
 export interface JudgedChange extends CatalogueChange {
   status: ChangeStatus
 }
 
-/** Later ones come last and win: by their instant, and of one instant the one that was made last. */
+/** Orders changes by effective time, then by creation; the last one wins. */
 export function byEffect(a: CatalogueChange, b: CatalogueChange): number {
   return a.effectiveAt.getTime() - b.effectiveAt.getTime() || (a.id < b.id ? -1 : 1)
 }

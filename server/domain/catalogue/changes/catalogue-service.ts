@@ -16,7 +16,7 @@ import { changePrices } from './price-change.ts'
 const CHANNEL = 'catalogue-changed'
 const CURSOR_SCOPE = { list: 'catalogue-changes', accountId: 'platform' }
 
-/** A change as an operator asks for it; without `effectiveAt` it takes effect at once. */
+/** A change requested by an operator; without `effectiveAt` it takes effect immediately. */
 export interface ChangeRequest {
   modelId: string
   patch: ModelPatch
@@ -40,9 +40,9 @@ export interface CatalogueServiceDeps {
 }
 
 /**
- * Changes of the catalogue while the service runs, with their history. The configuration file is the base; a change wins
- * from its instant on. Every process hears of a change by message, and by `refresh` when the message is lost, and
- * switches at the instant by its own clock. A request keeps the price that was in force when it was admitted.
+ * Changes of the catalogue at run time, with their history. The configuration file is the base; a change takes effect at
+ * its effective time. Every process learns of a change by message, or by `refresh` if the message is lost, and switches
+ * by its own clock. A request keeps the price at its admission.
  */
 export class CatalogueService {
   readonly #deps: CatalogueServiceDeps
@@ -54,7 +54,7 @@ export class CatalogueService {
     this.#deps = deps
   }
 
-  /** Requests may be served only after it: before, the file's prices are in force. */
+  /** Must complete before requests are served: until then, the file's prices are in effect. */
   async start(): Promise<void> {
     this.#unsubscribe = await this.#deps.pubSub.subscribe(CHANNEL, () => void this.#read().catch(() => {}))
     await this.#read()
@@ -64,17 +64,16 @@ export class CatalogueService {
     await this.#unsubscribe?.()
   }
 
-  /** Reads the changes when there are others than the last time; cheap enough for every second. */
+  /** Reads the changes if there are new ones; cheap enough to call every second. */
   async refresh(): Promise<void> {
     if ((await this.#deps.changes.version()) !== this.#version) await this.#read()
   }
 
-  /** Every configured model as it is in force now. */
   list(): ModelInForce[] {
     return [...this.#deps.timeline.models().values()]
   }
 
-  /** The model as it is in force now. Fails with `model_not_found`. */
+  /** The model with the changes in effect now. Fails with `model_not_found`. */
   get(modelId: string): ModelInForce {
     const found = this.#deps.timeline.models().get(modelId)
     if (found !== undefined) return found
@@ -83,8 +82,8 @@ export class CatalogueService {
   }
 
   /**
-   * Adds a change. Fails with `model_not_found`, and with `invalid_request` when it would begin in the past or too far
-   * ahead, or names a replacement that is no served model of the same type.
+   * Adds a change. Fails with `model_not_found`; and with `invalid_request` if it would begin in the past or too far
+   * ahead, or if its replacement is not a served model of the same type.
    */
   async change({ modelId, patch, effectiveAt, reason, actor }: ChangeRequest): Promise<JudgedChange> {
     const { changes, clock, ids } = this.#deps
@@ -106,7 +105,7 @@ export class CatalogueService {
     return this.#judge(change)
   }
 
-  /** Changes prices as `changePrices` says, from those that are in effect at that instant. Fails as `change` and it do. */
+  /** Applies `changePrices` to the prices in effect at that time. Fails like `changePrices` and `change`. */
   changePrices({ pricing, free, ...request }: PriceChangeRequest): Promise<JudgedChange> {
     const { timeline, clock } = this.#deps
     const { model: current } = this.get(request.modelId)
@@ -117,7 +116,7 @@ export class CatalogueService {
     return this.change({ ...request, patch })
   }
 
-  /** Takes back a change that has not taken effect. Fails with `not_found`, or `conflict` when it is too late. */
+  /** Withdraws a change that is not yet in effect. Fails with `not_found`, or with `conflict` if it is too late. */
   async withdraw({ changeId, reason }: WithdrawChangeInput, actor: string): Promise<JudgedChange> {
     const { changes, clock } = this.#deps
     const withdrawn = await changes.withdraw(changeId, { at: clock.now(), actor, reason })
@@ -134,7 +133,7 @@ export class CatalogueService {
     throw new DomainError('conflict', `The catalogue change ${changeId} ${why}`)
   }
 
-  /** Past, present and future changes, those made last first. Fails with `invalid_request` on a cursor of another list. */
+  /** Past, present and future changes, newest first. Fails with `invalid_request` on a cursor of another list. */
   async history({ modelId, first, after }: ListChangesInput): Promise<Page<JudgedChange>> {
     const [beforeId] = after == null ? [] : decodeCursor(CURSOR_SCOPE, z.tuple([z.uuid()]), after)
     const rows = await this.#deps.changes.list({ modelId, limit: first + 1, beforeId })
@@ -172,7 +171,7 @@ export class CatalogueService {
     this.#deps.pubSub.publish(CHANNEL, '')
   }
 
-  /** One read after the other, so that an older answer never replaces a newer one. */
+  /** Reads run one after another, so that an older result never replaces a newer one. */
   #read(): Promise<void> {
     const before = this.#reading.catch(() => {})
     const read = this.#readAfter(before)
@@ -183,7 +182,7 @@ export class CatalogueService {
   async #readAfter(before: Promise<void>): Promise<void> {
     const { changes, timeline } = this.#deps
     await before
-    // Before the rows: a change that comes between is read again, never missed.
+    // The version is read before the rows, so a change in between is read again, never missed.
     const version = await changes.version()
     timeline.follow(await changes.listValid())
     this.#version = version

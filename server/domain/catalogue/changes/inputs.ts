@@ -16,7 +16,7 @@ const common = {
 
 const { offline, tier, deprecation } = ModelDefinition.shape
 
-/** As in the configuration file, with a way back to it: null. Prices that are not named keep their value. */
+/** Prices as in the configuration file; null restores the file's prices. Omitted prices keep their value. */
 export const SetPriceInput = z.strictObject({
   ...common,
   pricing: ModelPricing.nullable(),
@@ -31,6 +31,5 @@ export type WithdrawChangeInput = z.output<typeof WithdrawChangeInput>
 
 export const ModelIdInput = z.strictObject({ modelId: nameText(200) })
 
-/** A page of changes, newest first. */
 export const ListChangesInput = PageRequest.extend({ modelId: FilterName.optional() })
 export type ListChangesInput = z.output<typeof ListChangesInput>

@@ -3,17 +3,17 @@ import { invalidField } from '../../validation/parse-input.ts'
 
 interface PriceChange {
   model: ModelDefinition
-  /** Prices of the configuration file; in effect again if none are given. */
+  /** The configuration file's prices, which apply again if `given` is null. */
   configured: ModelPricing
-  /** Prices by name; null goes back to the configuration file. */
+  /** Prices by name; null restores the configuration file's prices. */
   given: ModelPricing | null
   /** Whether a text model's output may cost nothing. */
   free: boolean
 }
 
 /**
- * The prices that a model has after a change: those that are not named keep their value, and `free` without any removes
- * all. Fails with `invalid_request` if output would be free and nobody said that it shall be.
+ * The prices of a model after a change: omitted prices keep their value, and `free` without any prices removes all. Fails
+ * with `invalid_request` if output would be free without `free`.
  */
 export function changePrices({ model, configured, given, free }: PriceChange): ModelPricing | null {
   const named = given === null || Object.values(given).some((price) => price !== undefined)

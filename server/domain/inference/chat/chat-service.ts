@@ -18,7 +18,7 @@ import { StreamKey } from './stream/stream-key.ts'
 import { measureUsage, toCharge } from './usage/chat-usage.ts'
 
 export interface ChatCompletion {
-  /** The JSON answer of `POST /chat/completions`; its charge is durable. */
+  /** The JSON response of `POST /chat/completions`; its charge is durable. */
   body: Record<string, unknown>
   metered: MeteredRequest
   served: ServedBy
@@ -41,9 +41,9 @@ export interface ChatServiceDeps extends Omit<ChatPlannerDeps, 'parameters'> {
 }
 
 /**
- * Chat completions. `plan` checks a request without holding anything; `complete` and `stream` run it on the money path
- * (docs/money.md). They fail with what `MeteredRuns.open` and `ProviderRouter.send` fail with, and with
- * `upstream_failed` for an unusable response; a request that fails is charged nothing.
+ * Chat completions. `plan` validates a request without reserving money; `complete` and `stream` run and charge it
+ * (docs/money.md). They fail like `MeteredRuns.open` and `ProviderRouter.send`, and with `upstream_failed` for an
+ * unusable response. A failed request is not charged.
  */
 export class ChatService {
   readonly #deps: ChatServiceDeps
@@ -59,7 +59,7 @@ export class ChatService {
     return planChat(caller, body, this.#plannerDeps)
   }
 
-  /** With a journal in the context, the completion is kept before it is charged. */
+  /** With a journal in the context, the completion is stored before it is charged. */
   complete(context: Journaled<ChatCompletion>, plan: ChatPlan): Promise<ChatCompletion> {
     const { clock, counter, runs } = this.#deps
     return runs.run(context, plan, async (run) => {
@@ -81,7 +81,7 @@ export class ChatService {
     })
   }
 
-  /** Resolves with the first bytes on the wire of `encode`, so that whatever fails before them fails with a status of its own. */
+  /** Resolves with the first bytes that `encode` writes, so that an earlier failure can still set the HTTP status. */
   async stream(context: RequestContext, plan: ChatPlan, encode = encodeOpenAiStream): Promise<ChatStream> {
     const { clock, counter, credentialWatch, log, runs } = this.#deps
     const key = new StreamKey(credentialWatch, context)
@@ -109,7 +109,6 @@ export class ChatService {
   }
 }
 
-/** The stream, with its first result taken already. */
 function startedWith(first: IteratorResult<Buffer, undefined>, stream: ChatStreamRun): AsyncIterable<Buffer> {
   let taken: IteratorResult<Buffer, undefined> | undefined = first
   const iterator: AsyncIterator<Buffer, undefined> = {

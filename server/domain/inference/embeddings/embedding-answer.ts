@@ -8,11 +8,10 @@ const Answer = z.object({
 
 export interface EmbeddingAnswer {
   data: { object: 'embedding'; index: number; embedding: string | number[] }[]
-  /** As the provider gave it. */
   usage: unknown
 }
 
-/** The vectors in the encoding that was asked for, whatever the provider knows. Fails with `upstream_failed`. */
+/** The vectors in the requested encoding, whatever the provider sent. Fails with `upstream_failed`. */
 export function readEmbeddings(
   body: Record<string, unknown>,
   { count, encoding }: { count: number; encoding: 'float' | 'base64' },

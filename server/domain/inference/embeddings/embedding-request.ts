@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { invalidField } from '../../validation/parse-input.ts'
 import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 
-/** Texts in one request. */
 const EMBEDDING_INPUTS_MAX = 2_048
 
 const Text = z.string().min(1, { error: 'must not be empty' })
@@ -16,7 +15,7 @@ const Texts = z
     if (empty >= 0) context.addIssue({ code: 'custom', path: [empty], message: 'must not be empty' })
   })
 
-/** Body of `POST /embeddings`; null is absent, unknown fields pass on to the provider. */
+/** Body of `POST /embeddings`; null means absent, and unknown fields pass to the provider. */
 export const EmbeddingRequest = z.looseObject({
   model: z.unknown(),
   input: z.union([Text, Texts], {
@@ -27,7 +26,7 @@ export const EmbeddingRequest = z.looseObject({
 })
 export type EmbeddingRequest = z.output<typeof EmbeddingRequest>
 
-/** A union says only that nothing fits. */
+/** Replaces the error of a union, which says only that nothing matches. */
 function inputProblem(input: unknown): string {
   if (!Array.isArray(input)) return 'must be a string or a list of strings'
   if (input.length > EMBEDDING_INPUTS_MAX) {
@@ -39,7 +38,7 @@ function inputProblem(input: unknown): string {
   return `the text at position ${input.findIndex((item) => typeof item !== 'string')} is not a string`
 }
 
-/** Fails with `invalid_request` where the model cannot shorten its vectors, or not to that length. */
+/** Fails with `invalid_request` if the model cannot shorten its vectors to that length. */
 export function assertDimensions({ dimensions }: EmbeddingRequest, { id, constraints }: ModelDefinition): void {
   if (dimensions === undefined || dimensions === null) return
   const own = constraints['embeddingDimensions']

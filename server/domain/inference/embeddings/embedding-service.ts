@@ -19,14 +19,14 @@ import type { TokenCounter } from '../tokens/token-counter.ts'
 import { estimateTokens } from '../tokens/token-estimate.ts'
 import type { TokenUsage } from '../../catalogue/token-pricing.ts'
 
-/** Providers' tokenizers differ from ours, and most add a token or two to each text; a hold must cover theirs. */
+/** A hold must cover the provider's tokenizer, which differs from ours and usually adds a token or two to each text. */
 const MARGIN = 1.25
 const MARGIN_TOKENS_PER_INPUT = 16
-/** Longer inputs are held by an estimate: an exact count of megabytes costs more than it gives. */
+/** Holds for longer inputs use an estimate, because counting megabytes exactly costs more than it gains. */
 const COUNTED_CHARACTERS_MAX = 65_536
 
 export interface Embeddings {
-  /** The JSON answer of `POST /embeddings`; its charge is durable. */
+  /** The JSON response of `POST /embeddings`; its charge is durable. */
   body: Record<string, unknown>
   metered: MeteredRequest
   served: ServedBy
@@ -45,12 +45,12 @@ interface EmbeddingPlan extends RunPlan {
   resolved: ResolvedModel
   encoding: 'float' | 'base64'
   inputCount: number
-  /** Our count, charged if the provider gives none. */
+  /** Our count, charged if the provider reports none. */
   tokens: number
   body: Record<string, unknown>
 }
 
-/** Text embeddings, priced by input tokens. A request that fails is charged nothing. */
+/** Text embeddings, priced by input tokens. A failed request is not charged. */
 export class EmbeddingService {
   readonly #deps: EmbeddingServiceDeps
 
@@ -60,8 +60,8 @@ export class EmbeddingService {
 
   /**
    * Fails with `invalid_request`, `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable` before
-   * anything is held; then with what `MeteredRuns.open` and `ProviderRouter.send` fail with, and `upstream_failed`. With a
-   * journal in the context, the response is kept before it is charged.
+   * money is reserved; later like `MeteredRuns.open` and `ProviderRouter.send`, and with `upstream_failed`. With a
+   * journal in the context, the response is stored before it is charged.
    */
   async embed(context: Journaled<Embeddings>, body: unknown): Promise<Embeddings> {
     const { router, runs } = this.#deps
@@ -120,7 +120,7 @@ async function countInputs(texts: readonly string[], counter: TokenCounter): Pro
   return texts.reduce((sum, text) => sum + estimateTokens(text), 0)
 }
 
-/** The provider's count if it is one that the model can have read, ours otherwise. */
+/** The provider's count if it is plausible, ours otherwise. */
 function measure(
   plan: EmbeddingPlan,
   { metered, reported }: { metered: MeteredRequest; reported: unknown },

@@ -3,14 +3,14 @@ import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
 
 const INPUT_TOKENS_MAX = 8_192
-/** No token is shorter than a byte, and no UTF-16 unit of text has more than three. */
+/** A token has at least one byte, and a UTF-16 code unit at most three. */
 const BYTES_PER_CHARACTER_MAX = 3
 
 export function inputTokensMax({ constraints: { maxInputTokens } }: Pick<ModelDefinition, 'constraints'>): number {
   return typeof maxInputTokens === 'number' ? maxInputTokens : INPUT_TOKENS_MAX
 }
 
-/** Fails with `context_length_exceeded` if a text has more tokens than the model reads, by an exact count. */
+/** Fails with `context_length_exceeded` if a text has more tokens than the model reads, by exact count. */
 export async function assertInputsFit(
   inputs: readonly string[],
   model: Pick<ModelDefinition, 'id' | 'constraints'>,

@@ -1,8 +1,8 @@
 import { endOfString } from '../../bodies/json-structure.ts'
 
-/** Below this size no structure costs much. */
+/** Smaller responses are always cheap to parse. */
 const CHECKED_FROM_BYTES = 32 * 1024
-/** Deeper values cannot be written as JSON again. */
+/** Deeper values cannot be serialized as JSON again. */
 const DEPTH_MAX = 1_000
 /** Objects, arrays and members: the log probabilities of 30,000 tokens have about as many. */
 const STRUCTURES_MAX = 4_194_304
@@ -18,8 +18,8 @@ const OPENING = 0x7b
 const CLOSING = 0x7d
 
 /**
- * Whether the JSON of an answer has so much structure that its values would take many times the memory of its bytes: a
- * provider could end the process with that. Says nothing about whether the JSON is valid.
+ * Whether parsing a JSON response would take many times the memory of its bytes, which a provider could use to crash the
+ * process. Does not validate the JSON.
  */
 export function isTooComplex(json: Uint8Array): boolean {
   if (json.length < CHECKED_FROM_BYTES) return false

@@ -5,36 +5,36 @@ import { readUpstreamError, saysContextOverflow } from './upstream-message.ts'
 const MAX_ERROR_BODY_BYTES = 65_536
 const DEFAULT_RETRY_AFTER_SECONDS = 30
 const MAX_RETRY_AFTER_SECONDS = 3_600
-/** Shorter model names could be parts of ordinary words. */
+/** Shorter model names could be part of ordinary words. */
 const MIN_NAME_CHARACTERS = 4
 
-/** Statuses that blame the request itself: another provider would say the same, so the answer passes to the caller. */
+/**
+ * Statuses that blame the request itself: another provider would respond the same, so the response passes to the caller.
+ */
 const REJECTIONS = new Set([400, 404, 413, 422])
 
-/** Why a provider's answer cannot be used. */
 export interface ProviderFailure {
   error: DomainError
-  /** Another provider may do better; false where the request itself is at fault. */
+  /** True if another provider may succeed; false if the request itself is at fault. */
   failover: boolean
-  /** As the provider's circuit breaker counts it; overload and refusals come from living providers. */
+  /** Input for the provider's circuit breaker; overload and rejections come from healthy providers. */
   healthy: boolean
-  /** Of the provider's answer, for the log; undefined where none arrived. */
+  /** The response's status, for the log; undefined if there was no response. */
   status?: number
 }
 
 export interface AskedFor {
-  /** The provider's own name of the model, which its messages use. */
+  /** The provider's name of the model, which its messages use. */
   providerModel: string
-  /** The name that the caller knows. */
   modelId: string
 }
 
-/** Whether a response head promises what was asked for; a body that breaks the promise is its reader's to refuse. */
+/** Whether the status and headers match the request; the code that reads the body rejects one that does not. */
 export function isUsable({ status, contentType }: ProviderResponse, accepted: ProviderResponseKind): boolean {
   return status >= 200 && status < 300 && isExpectedType(contentType, accepted)
 }
 
-/** Judges a response that cannot be used, and reads its body (bounded), so that the connection is let go. */
+/** Classifies an unusable response, and reads its body up to a limit so that the connection is released. */
 export async function judgeResponse(response: ProviderResponse, asked: AskedFor): Promise<ProviderFailure> {
   const { status } = response
   if (status >= 200 && status < 300) {
@@ -50,7 +50,7 @@ export async function judgeResponse(response: ProviderResponse, asked: AskedFor)
   return { ...brokenProvider(message), status }
 }
 
-/** Judges a rejected `send`: no response head arrived. */
+/** Classifies a rejected `send`: no response headers arrived. */
 export function judgeRejection(cause: unknown): ProviderFailure {
   if (cause instanceof DomainError) return { error: cause, failover: true, healthy: false }
   return brokenProvider('The model provider could not be reached. Try again, or choose another model.', cause)
@@ -88,7 +88,7 @@ function rejection(status: number, body: string, { providerModel, modelId }: Ask
   return new DomainError('upstream_rejected', message, { upstreamStatus: status })
 }
 
-/** A server that names no type is given the benefit of the doubt. */
+/** A missing content type is accepted. */
 function isExpectedType(contentType: string, accepted: ProviderResponseKind): boolean {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type === '') return true
@@ -97,7 +97,7 @@ function isExpectedType(contentType: string, accepted: ProviderResponseKind): bo
   return accepted === 'events' && type === 'text/event-stream'
 }
 
-/** Reads at most `limitBytes` and lets the rest go, so that the connection is freed whatever the provider sends. */
+/** Reads at most `limitBytes` and drops the rest, so that the connection is released whatever the provider sends. */
 async function readBounded(body: AsyncIterable<Uint8Array>, limitBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -108,7 +108,7 @@ async function readBounded(body: AsyncIterable<Uint8Array>, limitBytes: number):
       size += chunk.length
     }
   } catch {
-    // A body that breaks off says as much as it said so far.
+    // A truncated body may still contain the reason.
   }
   return new TextDecoder().decode(Buffer.concat(chunks))
 }

@@ -7,20 +7,18 @@ import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 import type { InferenceProvider, ProviderRequest, ProviderResponse } from './provider.ts'
 import { isUsable, judgeRejection, judgeResponse, type ProviderFailure } from './provider-failure.ts'
 
-/** A request to whichever provider of a model responds; each is sent its own name of the model. */
+/** A request to any provider of a model; each provider is sent its own name of the model. */
 export type RoutedRequest = Omit<ProviderRequest, 'model'>
 
 export interface RoutedResponse {
-  /** Status 2xx and what the request accepts. */
   response: ProviderResponse
   upstreamId: string
-  /** Providers that failed before this one answered. */
   retries: number
 }
 
 interface Candidate {
   provider: InferenceProvider
-  /** The provider's own name of the model. */
+  /** The provider's name of the model. */
   providerModel: string
 }
 
@@ -40,7 +38,6 @@ interface ProviderRouterDeps {
   log: Log
 }
 
-/** How a provider does, as this process sees it. */
 export interface ProviderHealth extends UpstreamSummary {
   providerId: string
   kind: InferenceProvider['kind']
@@ -48,9 +45,9 @@ export interface ProviderHealth extends UpstreamSummary {
 }
 
 /**
- * Sends a request to the first of a model's providers that answers. Another provider is tried only before the first
- * byte of an answer, and never when the request itself is at fault. Open circuits are passed over; when all are open
- * the first provider is tried, since a refusal without trying helps nobody.
+ * Sends a request to the first of a model's providers that responds. Fails over only before the first byte of a response,
+ * and never if the request itself is at fault. Skips open circuits; if all are open, tries the first provider, because
+ * rejecting without trying helps nobody.
  */
 export class ProviderRouter {
   readonly #providers: ReadonlyMap<string, InferenceProvider>
@@ -67,7 +64,7 @@ export class ProviderRouter {
     this.#log = log
   }
 
-  /** Every provider, in the order of the configuration. */
+  /** All providers in configuration order. */
   health(): ProviderHealth[] {
     return [...this.#providers.values()].flatMap(({ id, kind }) => {
       const [breaker, record] = [this.#breakers.get(id), this.#records.get(id)]
@@ -79,8 +76,8 @@ export class ProviderRouter {
 
   /**
    * Fails with `upstream_rejected` (`upstreamStatus` 400, 404, 413, 422), `context_length_exceeded`,
-   * `upstream_overloaded` (`retryAfterSeconds`), `upstream_timeout` or `upstream_failed`. When the caller aborts, what the
-   * provider threw passes through: look at `signal.aborted` first.
+   * `upstream_overloaded` (`retryAfterSeconds`), `upstream_timeout` or `upstream_failed`. If the caller aborts, the
+   * provider's error passes through: check `signal.aborted` first.
    */
   async send(model: ModelDefinition, request: RoutedRequest): Promise<RoutedResponse> {
     const candidates = this.#candidates(model)
@@ -126,7 +123,7 @@ export class ProviderRouter {
     }
     const failure = await judgeResponse(response, { providerModel, modelId: model.id })
     signal.throwIfAborted()
-    // A request that is itself at fault was answered well.
+    // Rejecting a faulty request counts as a success of the provider.
     if (failure.failover) record?.failed(this.#clock.nowMs(), describe(failure))
     else record?.succeeded(startedMs, this.#clock.nowMs())
     return { healthy: failure.healthy, failure }

@@ -1,34 +1,33 @@
-/** What a model server can be asked for; where that is on the wire is the provider's own matter. */
+/** Operations of a model server; each provider maps them to its own endpoints. */
 export const PROVIDER_OPERATIONS = ['chat', 'embeddings', 'image', 'imageEdit', 'speech', 'transcription'] as const
 export type ProviderOperation = (typeof PROVIDER_OPERATIONS)[number]
 
 export interface ProviderFile {
-  /** Of the field. */
   name: string
   fileName: string
   contentType: string
   bytes: Uint8Array<ArrayBuffer>
 }
 
-/** In OpenAI's form without `model`; the service's own fields are taken out already. */
+/** In OpenAI's form without `model`; the service's own fields are already removed. */
 export type ProviderRequestBody =
   | { kind: 'json'; value: Readonly<Record<string, unknown>> }
   | { kind: 'multipart'; fields: readonly (readonly [name: string, value: string])[]; files: readonly ProviderFile[] }
   | { kind: 'binary'; contentType: string; bytes: Uint8Array }
 
-/** JSON; events of a stream, in place of which a server may respond with plain JSON; or an image, audio or video. */
+/** JSON; stream events, for which a server may send plain JSON instead; or an image, audio or video. */
 export type ProviderResponseKind = 'json' | 'events' | 'binary'
 
 export interface ProviderRequest {
   operation: ProviderOperation
-  /** The provider's own name of the model. */
+  /** The provider's name of the model. */
   model: string
   body: ProviderRequestBody
   accepts: ProviderResponseKind
   signal: AbortSignal
 }
 
-/** Response head and raw bytes, as an HTTP server would give them: the sandbox answers in the same form as a real server. */
+/** Status, headers and raw bytes as from an HTTP server; the sandbox uses the same form. */
 export interface ProviderResponse {
   status: number
   contentType: string
@@ -36,7 +35,7 @@ export interface ProviderResponse {
   body: AsyncIterable<Uint8Array>
 }
 
-/** A model server. `send` rejects only when no response head arrived (connection, timeout, abort). */
+/** A model server. `send` rejects only if no response headers arrived (connection, timeout, abort). */
 export interface InferenceProvider {
   readonly id: string
   readonly kind: 'openai' | 'sandbox'

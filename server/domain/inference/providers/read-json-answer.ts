@@ -2,10 +2,12 @@ import { DomainError } from '../../errors.ts'
 import { isTooComplex } from './answer-structure.ts'
 import type { ProviderResponse } from './provider.ts'
 
-/** Beyond this an answer is a fault or an attack; the largest embeddings answer is two thirds of it. */
+/** A larger response is a fault or an attack; the largest embeddings response is two thirds of this. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 
-/** The JSON object that a provider answered. Fails with `upstream_failed` where it is cut off, garbage or endless. */
+/**
+ * Reads the provider's JSON object. Fails with `upstream_failed` if the response is truncated, malformed or too large.
+ */
 export async function readJsonAnswer(response: ProviderResponse): Promise<Record<string, unknown>> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -31,7 +33,7 @@ export async function readJsonAnswer(response: ProviderResponse): Promise<Record
   throw brokenAnswer("The model provider's response was not a JSON object.")
 }
 
-/** Nearly every answer arrives in one piece, which needs no copy. */
+/** Nearly every response arrives in one chunk, which needs no copy. */
 function joined(chunks: readonly Uint8Array[]): Buffer {
   const [only] = chunks
   return chunks.length === 1 && only !== undefined

@@ -3,12 +3,11 @@ import type { DeprecationNotice } from '../../catalogue/model-deprecation.ts'
 import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 import type { RoutedResponse } from './provider-router.ts'
 
-/** Who answered a request: what the response headers say about the model. */
+/** The provider that served a request, for the response headers about the model. */
 export interface ServedBy {
   model: ModelDefinition
   deprecation: DeprecationNotice | undefined
   providerId: string
-  /** Providers that failed before this one answered. */
   retries: number
 }
 

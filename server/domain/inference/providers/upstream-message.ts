@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const MAX_MESSAGE_CHARACTERS = 500
 
-/** What may not leave the platform: addresses, credentials and traces of the provider's machine. */
+/** Patterns that must not leave the platform: addresses, credentials and stack traces of the provider's machine. */
 const SECRETS: readonly RegExp[] = [
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)]+/gi,
   /\bBearer\s+[^\s"',]+/gi,
@@ -34,7 +34,7 @@ const ErrorBody = z.union([
 ])
 
 export interface UpstreamError {
-  /** Cleaned and at most 500 characters; undefined where the provider gave no readable reason. */
+  /** Cleaned and at most 500 characters; undefined if the provider gave no readable reason. */
   message: string | undefined
   code: string | undefined
 }
@@ -53,9 +53,9 @@ export function readUpstreamError(body: string): UpstreamError {
   return { message: cleanUpstreamMessage(message), code: typeof code === 'string' ? code : undefined }
 }
 
-/** Takes addresses, credentials and stack traces out of a provider's words, so that they may be shown to a caller. */
+/** Removes addresses, credentials and stack traces from a provider's message, so that it can be shown to a caller. */
 export function cleanUpstreamMessage(raw: string): string | undefined {
-  // Bounded before the patterns run, so that a hostile body costs nothing.
+  // Truncated before the patterns run, so that a hostile body is cheap.
   let text = raw.slice(0, 8 * MAX_MESSAGE_CHARACTERS)
   const trace = text.search(TRACE_BEGINS)
   if (trace >= 0) text = text.slice(0, trace)
@@ -69,7 +69,7 @@ const CONTEXT_CODES = new Set(['context_length_exceeded', 'exceed_context_size_e
 const CONTEXT_TEXT =
   /maximum context length|context length (?:is )?exceeded|context_length_exceeded|exceeds? (?:the )?(?:model's |available |maximum )*context|longer than the (?:model's )?context|prompt is too long|input token count .{0,60}exceeds/i
 
-/** Whether a provider's refusal says that the prompt does not fit the model's context. */
+/** Whether a provider's error says that the prompt exceeds the model's context. */
 export function saysContextOverflow(error: UpstreamError): boolean {
   if (error.code !== undefined && CONTEXT_CODES.has(error.code)) return true
   return error.message !== undefined && CONTEXT_TEXT.test(error.message)

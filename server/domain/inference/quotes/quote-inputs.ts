@@ -29,7 +29,6 @@ export const ChatQuoteInput = z
   })
 export type ChatQuoteInput = z.output<typeof ChatQuoteInput>
 
-/** Images of one request. */
 export const ImageQuoteInput = z.strictObject({
   model: ModelName,
   count: z.int().min(1).max(IMAGES_MAX).default(1),

@@ -8,26 +8,22 @@ import { assertModelAllowed } from '../../catalogue/model-privacy.ts'
 import type { ChatQuoteInput, ImageQuoteInput } from './quote-inputs.ts'
 import type { PricedUsage } from '../../catalogue/token-pricing.ts'
 
-/** What a chat request would cost. Amounts are nano-USD. */
 export interface ChatQuote {
   model: ModelDefinition
   promptTokens: number
-  /** Of all choices together. */
   expectedCompletionTokens: number
-  /** Set aside before the request runs: the most that it costs, unless a stream is let to outgrow it. */
+  /** Reserved before the request runs: the most that it can cost, unless a stream is allowed to exceed it. */
   holdNanoUsd: bigint
-  /** The price of exactly those tokens. */
   expected: PricedUsage
 }
 
 export interface ImageQuote extends ImagePrice {
   model: ModelDefinition
   count: number
-  /** Of all images. */
   totalNanoUsd: bigint
 }
 
-/** Prices before anything is sent, by the code that holds and charges. Nothing is held, consumed or charged. */
+/** Quotes a request with the same code that reserves and charges. Nothing is reserved, counted or charged. */
 export class QuoteService {
   readonly #deps: Omit<ChatPlannerDeps, 'ratePlans'>
 

@@ -7,7 +7,7 @@ const TOKEN_CHARACTERS_MAX = 128
 
 export interface TokenCount {
   tokens: number
-  /** Lower than `tokens` if the text was too long, or its words were too long, for an exact count. */
+  /** A lower bound, below `tokens` if the text or its words were too long for an exact count. */
   atLeast: number
 }
 
@@ -16,7 +16,7 @@ export type CountTokens = (text: string) => TokenCount
 /** Loads OpenAI's o200k encoding: 58 MB, and a tenth of a second. */
 export async function loadTokenCount(): Promise<CountTokens> {
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
-  // A prompt may hold `<|endoftext|>` as plain text, which the library rejects by default.
+  // A prompt may contain `<|endoftext|>` as plain text, which the library rejects by default.
   const options = { disallowedSpecial: new Set<string>() }
   return (text) => {
     let tokens = 0
@@ -34,8 +34,8 @@ export async function loadTokenCount(): Promise<CountTokens> {
 }
 
 /**
- * Work of counting a text, at most a little above `max`: squares of the lengths of its words, and a share for each
- * character. A unit takes about 20 ns; 64 KiB of English has 800,000 units, of random Chinese 60 million.
+ * Cost of counting a text, at most slightly above `max`: the squares of its word lengths, plus a share for each
+ * character. One unit takes about 20 ns; 64 KiB of English has 800,000 units, of random Chinese 60 million.
  */
 export function countingCost(text: string, max: number): number {
   let cost = 8 * text.length
@@ -54,7 +54,7 @@ export function countingCost(text: string, max: number): number {
   return cost
 }
 
-/** Where to cut a text so that no run of one kind of characters is longer than the limit. */
+/** Positions that cut a text so that no run of one kind of character exceeds the limit. */
 function longRunCuts(text: string): number[] {
   const cuts: number[] = []
   let kind = -1
@@ -64,7 +64,7 @@ function longRunCuts(text: string): number[] {
     const next = runKind(code)
     runLength = next === kind ? runLength + 1 : 1
     kind = next
-    // The second half of a surrogate pair stays with its first.
+    // Keeps surrogate pairs together.
     if (runLength > RUN_CHARACTERS_MAX && (code & 0xfc00) !== 0xdc00) {
       cuts.push(index)
       runLength = 1
@@ -73,7 +73,7 @@ function longRunCuts(text: string): number[] {
   return cuts
 }
 
-/** Letters (all beyond ASCII count as such), digits, spaces, punctuation: the tokenizer splits nowhere else. */
+/** Letters (including all of non-ASCII), digits, spaces, punctuation: the tokenizer splits only between these kinds. */
 function runKind(code: number): number {
   if (code >= 128 || (code >= 97 && code <= 122) || (code >= 65 && code <= 90)) return 0
   if (code >= 48 && code <= 57) return 1

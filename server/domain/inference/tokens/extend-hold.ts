@@ -2,8 +2,8 @@ import type { ExtendOutcome } from '../../metering/money-item.ts'
 import type { MeteredRequest } from '../../metering/metered-request.ts'
 
 /**
- * Grows a hold, or reports why it could not grow: `undecided` if the database did not decide in time, which a smaller
- * amount would not change. A request whose hold cannot grow is charged what it has.
+ * Extends a hold, or reports why it could not: `undecided` if the database did not respond in time, which a smaller
+ * amount would not change. A request whose hold cannot grow is charged its current hold.
  */
 export async function extendHold(
   held: Pick<MeteredRequest, 'extend'>,

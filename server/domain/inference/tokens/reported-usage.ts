@@ -14,14 +14,13 @@ interface Measurement<Tokens extends TokenUsage> {
   metered: Pick<MeteredRequest, 'hold' | 'extend'>
   /** The provider's count; undefined if it is missing or implausible. */
   reported: Tokens | undefined
-  /** Our own count of the same request. */
   count: () => Promise<Tokens>
 }
 
 /**
- * The usage that is charged. A plausible count of the provider is what the operator pays, so it is charged even if it is
- * above the hold: the hold is extended, and if the balance or the key's limit does not allow that, the whole hold is
- * charged. Our own count is charged only if the provider gives none or an implausible one.
+ * Decides the usage to charge. A plausible count of the provider is the operator's cost, so it is charged even above the
+ * hold: the hold is extended, and if the balance or the key's limit does not allow that, the whole hold is charged. Our
+ * own count is charged only if the provider's is missing or implausible.
  */
 export async function measureReported<Tokens extends TokenUsage>(
   measurement: Measurement<Tokens>,
@@ -42,7 +41,7 @@ interface TokenBounds {
   completionTokensMax: number
 }
 
-/** Whether a model can have read and written so many tokens; a request always has a prompt. */
+/** Whether a model can have read and written this many tokens; every request has a prompt. */
 export function isPlausible(tokens: TokenUsage, { promptTokensMax, completionTokensMax }: TokenBounds): boolean {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens } = tokens
   if (![promptTokens, completionTokens, cachedTokens, cacheWriteTokens].every(isCount)) return false

@@ -1,5 +1,5 @@
 const SLICE_CHARACTERS = 16_384
-/** How far before its end a slice is searched for a place where the tokenizer splits anyway. */
+/** How far back from its end a slice is searched for a position where the tokenizer splits anyway. */
 const SEARCH_CHARACTERS = 1_024
 
 export interface TextSlice {
@@ -8,7 +8,7 @@ export interface TextSlice {
   startsToken: boolean
 }
 
-/** Cuts a long text between two words where it can, so that the slices have as many tokens as the text. */
+/** Cuts a long text between words if possible, so that the slices have as many tokens in total as the text. */
 export function* textSlices(text: string): Generator<TextSlice> {
   let start = 0
   let startsToken = true
@@ -23,7 +23,7 @@ export function* textSlices(text: string): Generator<TextSlice> {
   yield { text: text.slice(start), startsToken }
 }
 
-/** A single space belongs to the word after it, and a line break to what is before it. */
+/** A single space belongs to the following word, a line break to the preceding text. */
 function findTokenStart(text: string, latest: number): number | undefined {
   for (let at = latest; at > latest - SEARCH_CHARACTERS; at--) {
     const before = text.charCodeAt(at - 1)
@@ -34,12 +34,12 @@ function findTokenStart(text: string, latest: number): number | undefined {
   return undefined
 }
 
-/** Letters of English and Chinese, which no tokenizer takes for spaces or punctuation. */
+/** Letters of English and Chinese, which no tokenizer treats as spaces or punctuation. */
 function isLetter(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 0x4e00 && code <= 0x9fff)
 }
 
-/** The second half of a surrogate pair stays with its first. */
+/** A cut here would split a surrogate pair. */
 function isSecondHalf(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xdc00
 }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { TokenCount } from './exact-token-count.ts'
 
 const WORKERS_MAX = 2
-/** A thread holds its own copy of the encoding, so one that is not used ends. */
+/** Each thread has its own copy of the encoding, so an idle one is stopped. */
 const IDLE_MS_MAX = 60_000
 
 interface Waiter {
@@ -11,8 +11,8 @@ interface Waiter {
 }
 
 /**
- * Threads that count the tokens of long texts, started when they are needed. Counts are requested slice by slice, so that
- * texts which are counted at the same time share the threads evenly.
+ * Threads that count the tokens of long texts, started on demand. Work is requested slice by slice, so that concurrent
+ * texts share the threads evenly.
  */
 export class TokenCountPool {
   readonly #threads: CountingThread[] = []
@@ -46,7 +46,7 @@ class CountingThread {
       if (this.#waiting.size === 0) this.#idle = setTimeout(() => this.#end(), IDLE_MS_MAX).unref()
     })
     this.#worker.on('error', (error) => this.#end(error))
-    // A process that ends does not wait for a count.
+    // Shutdown does not wait for a count.
     this.#worker.unref()
   }
 

@@ -11,12 +11,12 @@ import { TokenCountPool } from './token-count-pool.ts'
 import { estimateTokens } from './token-estimate.ts'
 import { textSlices } from './text-slices.ts'
 
-/** Counting that takes more work than this, some 5 ms, happens in a thread of its own. */
+/** More expensive counts, above about 5 ms, run in a worker thread. */
 const INLINE_COST_MAX = 250_000
 const INLINE_CHARACTERS_MAX = 65_536
-/** A completion of this size is beyond any model; the rest of a longer one is taken to be like its beginning. */
+/** No model writes more; the rest of a longer text is extrapolated from its beginning. */
 const COMPLETION_CHARACTERS_MAX = 1024 * 1024
-/** Making a digest of a longer text would itself hold up other requests. */
+/** Hashing a longer text would itself delay other requests. */
 const REMEMBERED_CHARACTERS_MAX = 1024 * 1024
 const REMEMBERED_COUNTS_MAX = 20_000
 const ESTIMATED_CHARACTERS_PER_TOKEN = 3
@@ -26,8 +26,8 @@ export class TokenCounter {
   readonly #pool = new TokenCountPool()
   #loading: Promise<CountTokens> | undefined
   /**
-   * By digest, so that no prompt stays in memory. A chat sends its earlier turns again with each new one, and a digest is
-   * made sooner than a few words are looked up in an encoding of 58 MB.
+   * Keyed by digest, so that no prompt stays in memory. A chat sends its earlier turns again with each new one, and
+   * hashing a text is faster than encoding even a few words of it.
    */
   readonly #remembered = new RecentCache<TokenCount>({ entriesMax: REMEMBERED_COUNTS_MAX })
 
@@ -46,7 +46,7 @@ export class TokenCounter {
       if (counted === undefined) {
         const cost = text.length > INLINE_CHARACTERS_MAX ? INLINE_COST_MAX : countingCost(text, INLINE_COST_MAX)
         inlineCost += cost
-        // Many short texts are as much work as a long one, so other requests get their turn in between.
+        // Many short texts are as much work as a long one, so other requests run in between.
         if (inlineCost > INLINE_COST_MAX) inlineCost = await nextTurn()
         counted = cost < INLINE_COST_MAX && left >= 0 ? countNow(text) : await this.#countInSlices(text, left)
         if (digest !== undefined && counted.atLeast <= left) this.#remembered.set(digest, counted)
@@ -56,7 +56,7 @@ export class TokenCounter {
     return total
   }
 
-  /** For a completion, whose length has no bound but that of a response. */
+  /** Counts a completion, whose length only the response limit bounds. */
   async countCompletion(text: string): Promise<number> {
     if (text.length <= COMPLETION_CHARACTERS_MAX) return (await this.count([text])).tokens
     const { tokens } = await this.count([text.slice(0, COMPLETION_CHARACTERS_MAX)])
@@ -76,7 +76,7 @@ export class TokenCounter {
     return total
   }
 
-  /** If no thread can count, requests go on with an estimate, which is above the count of ordinary text. */
+  /** If the thread fails, requests continue with an estimate that is above the count of ordinary text. */
   #countSlice(slice: string): Promise<TokenCount> {
     return this.#pool.count(slice).catch(() => ({ tokens: estimateTokens(slice), atLeast: 0 }))
   }

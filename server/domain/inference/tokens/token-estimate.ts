@@ -8,12 +8,12 @@ const TWO_BYTES = 5
 const THREE_BYTES = 6
 const SURROGATE = 7
 
-/** Tokens that a run of each kind takes at most in ordinary text. */
+/** Maximum tokens of a run of each kind in ordinary text. */
 const TOKENS_OF_RUN: readonly ((length: number) => number)[] = [
   (length) => Math.ceil(length / 3),
   (length) => Math.ceil(length * 0.75),
   (length) => Math.ceil(length / 3),
-  // A lone space belongs to the word after it.
+  // A single space belongs to the following word.
   (length) => (length === 1 ? 0 : 1 + Math.floor(length / 16)),
   (length) => length,
   (length) => length * 0.75,
@@ -22,8 +22,8 @@ const TOKENS_OF_RUN: readonly ((length: number) => number)[] = [
 ]
 
 /**
- * An upper estimate of the tokens of a text, from its characters alone: a fifth of a millisecond for 64 KiB, where a
- * tokenizer takes ten and, on hostile text, hundreds. About 1.5 times the true count for English prose.
+ * Estimates the tokens of a text from above, by its characters alone: 0.2 ms for 64 KiB, while a tokenizer takes 10 ms
+ * and, on hostile text, hundreds. About 1.5 times the true count for English prose.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0

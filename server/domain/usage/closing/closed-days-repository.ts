@@ -8,18 +8,18 @@ const NO_DAY = '0001-01-01'
 const ACCOUNTS_MAX = 10_000
 const COLUMNS = sql`key_id, sku, line_type, unit_type, currency, model_name, model_type, requests, line_requests, units, amount_nano`
 
-/** An account's days, and the first of them that is not summed up. */
+/** An account and its first day that is not summed up. */
 export interface AccountDays {
   accountId: string
   closedUntil: string
 }
 
-/** What a query that is written for an account's closed days found them to be in its own snapshot, by `closedUntil`. */
+/** A query result with `closedUntil`, the account's closed days in the query's own snapshot. */
 interface OfClosedDays {
   closedUntil: string
 }
 
-/** The closed days of accounts as they were last seen, so that a report takes one statement. */
+/** Remembers the closed days of accounts, so that a report takes one statement. */
 export class ClosedDays {
   readonly #db: Kysely<Database>
   readonly #seen = new RecentCache<string>({ entriesMax: ACCOUNTS_MAX })
@@ -29,8 +29,8 @@ export class ClosedDays {
   }
 
   /**
-   * Runs a query for the days that were closed when last seen. Should a late settlement have opened some of them again,
-   * it runs once more; should more be closed by now, it has read their rows as settlements wrote them: the same sums.
+   * Runs a query for the days that were closed when last seen. If a late settlement reopened some of them, it runs the
+   * query again; if more days are closed, the query has read the rows of their settlements, which have the same sums.
    */
   async read<Answer extends OfClosedDays>(
     accountId: string,
@@ -51,23 +51,23 @@ export class ClosedDays {
   }
 }
 
-/** For the statement whose rows depend on it, as text. */
+/** For the statement that depends on it, as text. */
 export function closedUntilOf(accountId: string): RawBuilder<string> {
   return sql`coalesce((select closed_until::text from usage_closings where account_id = ${accountId}), ${NO_DAY})`
 }
 
-/** The fewest spans that make up the closed days between the first bound and the last; none reaches over a bound. */
+/** The fewest spans that cover the closed days between the first and last bound; no span crosses a bound. */
 export function closedSpans({ closedUntil }: AccountDays, bounds: readonly string[]): UsageSpan[] {
   return spansBetween(bounds.map((day) => earlier(day, closedUntil)))
 }
 
-/** Sums of closed spans, as the `day` on which each begins and the columns of the daily roll-up. */
+/** Sums of closed spans: the first `day` of each, and the columns of the daily roll-up. */
 export function closedDays(account: AccountDays, grain: UsageGrain, spans: readonly UsageSpan[]): RawBuilder<unknown> {
   if (spans.length === 0) return sql`select day, ${COLUMNS} from usage_daily where false`
   const ofLengths = [...Map.groupBy(spans, ({ days }) => days)]
   const rows = ofLengths.map(([length, some]) => {
     const starts = some.map((span) => span.starts)
-    // Nothing has fewer rows by everything and day than the daily roll-up itself.
+    // No other sum has fewer rows for everything by day than the daily roll-up itself.
     return grain === 'all' && length === 1
       ? sql`select day, ${COLUMNS} from usage_daily where ${spansOf(account, 'day', starts)}`
       : sql`select starts as day, ${COLUMNS} from usage_daily_totals
@@ -76,20 +76,20 @@ export function closedDays(account: AccountDays, grain: UsageGrain, spans: reado
   return sql.join(rows, sql` union all `)
 }
 
-/** The range spares a scan of all closed days where the planner does not look each one up. */
+/** The range avoids a scan of all closed days if the planner does not look each day up. */
 function spansOf({ accountId }: AccountDays, column: 'day' | 'starts', starts: readonly string[]): RawBuilder<unknown> {
   const day = sql.ref(column)
   return sql`account_id = ${accountId} and ${day} >= ${starts[0]} and ${day} <= ${starts.at(-1)} and ${day} = any(${starts}::date[])`
 }
 
-/** The days between the first bound and the last that are not summed up, in the same columns. */
+/** The open days between the first and last bound, with the same columns. */
 export function openDays({ accountId, closedUntil }: AccountDays, bounds: readonly string[]): RawBuilder<unknown> {
   const [from = closedUntil, until = from] = [bounds[0], bounds.at(-1)]
   return sql`select day, ${COLUMNS} from usage_daily
     where account_id = ${accountId} and day >= ${later(from, closedUntil)} and day < ${until}`
 }
 
-/** Every day between the first bound and the last, once; no row is of days on both sides of a bound. */
+/** Every day between the first and last bound, only once; no row mixes days on both sides of a bound. */
 export function allDays(account: AccountDays, grain: UsageGrain, bounds: readonly string[]): RawBuilder<unknown> {
   return sql`${closedDays(account, grain, closedSpans(account, bounds))} union all ${openDays(account, bounds)}`
 }

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 import { ledgerNow } from '../ledger-now-repository.ts'
 
-/** Sums of closed days, made from the roll-ups that settlements write. */
+/** Sums closed days from the roll-ups that settlements write. */
 export class UsageClosingRepository {
   readonly #db: Kysely<Database>
 
@@ -14,7 +14,7 @@ export class UsageClosingRepository {
     return ledgerNow(this.#db, at)
   }
 
-  /** Accounts with usage before `untilDay` that is not summed up, in the order of their ids, behind `afterId`. */
+  /** Accounts with open usage before `untilDay`, ordered by id, after `afterId`. */
   async listOpen(untilDay: string, afterId: string, limit: number): Promise<string[]> {
     const { rows } = await sql<{ account_id: string }>`
       select a.account_id from accounts a left join usage_closings c using (account_id)
@@ -27,9 +27,9 @@ export class UsageClosingRepository {
   }
 
   /**
-   * Begins to close seven days of each account from its first open day with usage on, up to `untilDay` at most. Returns
-   * the accounts that have such days, less those that another process is closing and, unless it `waits`, those that a
-   * settlement is busy with.
+   * Begins to close seven days of each account, from its first open day with usage, up to `untilDay`. Returns the
+   * accounts with such days, except those that another process is closing and, unless it `waits`, those with a settlement
+   * in progress.
    */
   async begin(accountIds: readonly string[], untilDay: string, { waits }: { waits: boolean }): Promise<string[]> {
     const { rows } = await sql<{ account_id: string }>`
@@ -37,7 +37,7 @@ export class UsageClosingRepository {
     return rows.map((row) => row.account_id)
   }
 
-  /** Sums up the days that are being closed; returns the accounts, less those that another process is closing. */
+  /** Sums up the days being closed; returns the accounts, except those that another process is closing. */
   async finish(accountIds: readonly string[]): Promise<string[]> {
     const { rows } = await sql<{ account_id: string }>`
       select finish_closing(${accountIds}::uuid[]) as account_id`.execute(this.#db)

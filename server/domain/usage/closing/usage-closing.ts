@@ -2,10 +2,10 @@ import { type Clock, utcDay } from '../../clock.ts'
 import type { IdSource } from '../../ids.ts'
 import type { UsageClosingRepository } from './usage-closing-repository.ts'
 
-/** A day is closed so long after its end: by then next to all requests that were admitted in it are settled. */
+/** How long after its end a day is closed: by then almost all of its requests are settled. */
 const DELAY_MS = 30 * 60_000
 const PAGE_ACCOUNTS = 10_000
-/** The accounts that one statement closes: as many as take about this long, since late settlements wait for it. */
+/** Target duration of one statement, which limits its number of accounts because late settlements wait for it. */
 const STATEMENT_MS = 400
 const SLICE_ACCOUNTS_MAX = 500
 const NIL_ID = '00000000-0000-0000-0000-000000000000'
@@ -17,8 +17,8 @@ export interface UsageClosingDeps {
 }
 
 /**
- * Sums up each account's days once they are over, so that reports read few rows and settlements write few. Until then,
- * and after a late settlement has reopened a week, reports read what settlements write: more rows, the same sums.
+ * Sums up each account's days after they end, so that reports read few rows and settlements write few. Until then, and
+ * after a late settlement has reopened a week, reports read the rows of settlements: more rows, the same sums.
  */
 export class UsageClosing {
   readonly #deps: UsageClosingDeps
@@ -29,8 +29,8 @@ export class UsageClosing {
   }
 
   /**
-   * Closes every day of every account that is over. Any number of processes share the work: each begins at a different
-   * account, and leaves out the accounts that another one has closed or is closing.
+   * Closes every past day of every account. Any number of processes share the work: each starts at a different account,
+   * and skips accounts that another one has closed or is closing.
    */
   async closeDays(): Promise<void> {
     const { closings, clock } = this.#deps
@@ -42,7 +42,7 @@ export class UsageClosing {
       const lastId = accountIds.at(-1)
       if (lastId === undefined) return
       await this.#closeSlices(this.#rotate(accountIds), untilDay)
-      // One by one, so that no account waits for another one's settlement.
+      // One by one, so that no account waits for another account's settlement.
       const busy = await closings.listOpen(untilDay, afterId, PAGE_ACCOUNTS)
       for (const accountId of busy) if (accountId <= lastId) await this.#closeWeeks([accountId], untilDay, true)
       afterId = lastId
@@ -57,7 +57,7 @@ export class UsageClosing {
     }
   }
 
-  /** Week by week, so that no statement is long. */
+  /** Closes week by week, so that every statement is short. */
   async #closeWeeks(accountIds: readonly string[], untilDay: string, waits: boolean): Promise<void> {
     let open = accountIds
     while (open.length > 0) {

@@ -3,8 +3,8 @@ import type { UsageFilter } from '../reports/inputs.ts'
 import type { UsageDimension } from '../reports/usage.ts'
 
 /**
- * What sums of closed days are split by, beside the kind of unit and the currency: everything, what was called with or
- * without the kinds of lines, who called, or nothing.
+ * How sums of closed days are split, besides unit type and currency: by everything, by model with or without line types,
+ * by key, or not at all.
  */
 export type UsageGrain = 'all' | 'line' | 'model' | 'key' | 'total'
 
@@ -16,7 +16,6 @@ const DETAIL_OF: Partial<Record<UsageDimension, 'key' | 'model' | 'line'>> = {
   api_key: 'key',
 }
 
-/** The grain with the fewest rows that can answer. */
 export function grainOf(dimensions: readonly UsageDimension[], filter: UsageFilter): UsageGrain {
   const asked = new Set(dimensions.map((dimension) => DETAIL_OF[dimension]))
   const key = asked.has('key') || filter.apiKeyIds != null
@@ -27,11 +26,11 @@ export function grainOf(dimensions: readonly UsageDimension[], filter: UsageFilt
   return model ? 'model' : 'total'
 }
 
-/** Days that are summed up in one row per cell: four weeks, a week, a day. Long ones begin on Mondays. */
+/** Days summed up in one row per cell: four weeks, a week, a day. Long spans begin on Mondays. */
 export const SPANS = [28, 7, 1] as const
 export type SpanDays = (typeof SPANS)[number]
 
-/** A Monday from which spans of all lengths are counted. */
+/** The Monday from which spans of all lengths are counted. */
 export const FIRST_MONDAY = '1970-01-05'
 const FIRST_MONDAY_MS = Date.parse(FIRST_MONDAY)
 
@@ -40,7 +39,7 @@ export interface UsageSpan {
   starts: string
 }
 
-/** The fewest spans that make up the days from one bound to the next; none reaches over a bound. Bounds ascend. */
+/** The fewest spans that cover the days between ascending bounds; no span crosses a bound. */
 export function spansBetween(bounds: readonly string[]): UsageSpan[] {
   return bounds.slice(1).flatMap((until, index) => {
     const spans: UsageSpan[] = []

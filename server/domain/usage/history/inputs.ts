@@ -4,11 +4,11 @@ import type { Currency } from '../../money.ts'
 const PAGE_SIZE_MIN = 10
 const PAGE_SIZE_MAX = 1_000
 const INSTANT_CHARACTERS_MAX = 40
-/** What lies beyond is a slip, not a time in which anybody was charged. */
+/** An earlier year is a typing error, because nobody was charged then. */
 const YEAR_MIN = '2000'
 const YEAR_END = '2100'
 
-/** An ISO 8601 instant in UTC; what is finer than a millisecond is cut off. */
+/** An ISO 8601 time in UTC, truncated to milliseconds. */
 const Instant = z
   .string()
   .max(INSTANT_CHARACTERS_MAX, { error: `must have at most ${INSTANT_CHARACTERS_MAX} characters`, abort: true })
@@ -27,7 +27,7 @@ const PageSize = z
       .max(PAGE_SIZE_MAX, { error: `must be at most ${PAGE_SIZE_MAX}` }),
   )
 
-/** What a walk through the history covers. Its cursors have it in them. */
+/** Filter of a history listing; its cursors contain it. */
 export const UsageHistoryFilter = z.object({
   currency: z
     .enum(['USD', 'DIEM'], { error: 'must be USD or DIEM' })
@@ -39,7 +39,7 @@ export const UsageHistoryFilter = z.object({
 })
 export type UsageHistoryFilter = z.output<typeof UsageHistoryFilter>
 
-/** The first page by its filter, or a further one by a cursor alone. */
+/** Either a filter for the first page, or only a cursor for the next ones. */
 export const UsageHistoryQuery = z
   .object({
     ...UsageHistoryFilter.shape,

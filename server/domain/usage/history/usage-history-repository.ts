@@ -6,7 +6,7 @@ import type { Currency } from '../../money.ts'
 
 export interface ChargeScan {
   currency: Currency
-  /** Charges behind this sequence and before that one. */
+  /** Charges after this sequence and before the next one. */
   afterSequence: bigint
   beforeSequence: bigint
   from: Date | null
@@ -14,7 +14,6 @@ export interface ChargeScan {
   limit: number
 }
 
-/** Charges of the ledger in the order in which they were posted. */
 export class UsageHistoryRepository {
   readonly #db: Kysely<Database>
 
@@ -23,8 +22,8 @@ export class UsageHistoryRepository {
   }
 
   /**
-   * Where the first transfer at or after `instant` stands, or would stand, for transfers whose times rise: a binary
-   * search of the chain, whose sequences have no gaps.
+   * Sequence of the first transfer at or after `instant`, or the next free one; found by binary search, because sequences
+   * have no gaps. Assumes that times ascend.
    */
   async firstSequenceAt(accountId: string, currency: Currency, instant: Date): Promise<bigint> {
     const { rows } = await sql<{ low: bigint }>`

@@ -11,17 +11,16 @@ import { toHistoryEntries, type UsageHistoryEntry, type UsageHistoryPage } from 
 import type { UsageHistoryRepository } from './usage-history-repository.ts'
 
 const CURRENCIES: readonly Currency[] = ['usd', 'diem']
-/** A sequence above all others. */
 const NO_SEQUENCE = 9_223_372_036_854_775_807n
-/** By so much at most do the times of one account's charges fall back: processes have clocks of their own, and retry. */
+/** Maximum by which charge times of one account can go back: processes have their own clocks, and retry. */
 const TIME_SKEW_MS = 300_000
-/** A charge is posted at most so many days after the admission, under whose day its request is kept. */
+/** A charge is posted at most this many days after admission; its request is stored under the admission day. */
 const SETTLEMENT_DAYS_MAX = 2
 
 const optional = <Part extends z.ZodType>(part: Part) => z.union([z.literal('').transform(() => undefined), part])
 const Instant = CursorInstant.transform((text) => new Date(text))
 
-/** Where the next page begins, and the filter of the walk. */
+/** The position of the next page, and the filter of the listing. */
 const HistoryCursor = z.tuple([
   CursorNumber,
   CursorNumber,
@@ -33,7 +32,7 @@ const HistoryCursor = z.tuple([
   z.coerce.number().int().min(10).max(1_000),
 ])
 
-/** Up to where charges were shown, and how many entries of the next one of `currency`. */
+/** The last charge shown, and how many entries of the next charge of `currency`. */
 interface Position {
   after: Record<Currency, bigint>
   shown: { currency: Currency; entries: number } | null
@@ -44,7 +43,7 @@ export interface UsageHistoryServiceDeps {
   requests: RequestRepository
 }
 
-/** Every charge of an account, line by line, oldest first (public API, `GET /billing/usage-history`). */
+/** Every charge of an account, line by line, oldest first (`GET /billing/usage-history`). */
 export class UsageHistoryService {
   readonly #deps: UsageHistoryServiceDeps
 
@@ -53,8 +52,8 @@ export class UsageHistoryService {
   }
 
   /**
-   * One page of at most `pageSize` entries. Charges posted meanwhile come behind those of earlier pages, so that a walk
-   * misses none and shows none twice. Fails with `invalid_request` on a cursor of another list or account.
+   * One page of at most `pageSize` entries. Charges posted meanwhile come after those of earlier pages, so paging never
+   * skips or repeats a row. Fails with `invalid_request` on a cursor of another list or account.
    */
   async page(accountId: string, { cursor, ...query }: UsageHistoryQuery): Promise<UsageHistoryPage> {
     const scope = { list: 'usage_history', accountId, field: 'cursor' }
@@ -91,7 +90,7 @@ export class UsageHistoryService {
     return { after: { usd: usd - 1n, diem: diem - 1n }, shown: null }
   }
 
-  /** The next charges of both currencies, one more than fill a page, merged by time. */
+  /** The next charges of both currencies, merged by time; one more than fits the page. */
   async #charges(accountId: string, { filter, position }: Walk): Promise<LedgerTransfer[]> {
     const currencies: readonly Currency[] = filter.currency === undefined ? CURRENCIES : [filter.currency]
     const chains = await Promise.all(
@@ -134,7 +133,7 @@ interface Walk {
   position: Position
 }
 
-/** Each chain keeps its own order; of their heads the earlier goes first, and one that was begun goes on before all. */
+/** Keeps the order within each currency and takes the earlier head first; a partly shown charge precedes all others. */
 function mergeByTime(chains: LedgerTransfer[][], begun: Currency | null): LedgerTransfer[] {
   const [first = [], second = []] = chains
   const merged: LedgerTransfer[] = []

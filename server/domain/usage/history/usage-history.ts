@@ -4,19 +4,18 @@ import type { RequestLine, RequestRecord } from '../../requests/request-record.t
 
 /** One charged line of a request. The entries of a request add up to its charge exactly. */
 export interface UsageHistoryEntry {
-  /** When it was charged. */
   chargedAt: Date
   currency: Currency
-  /** Of the account: negative, since it was charged. */
+  /** Change of the account's balance, so a charge is negative. */
   amountNanoUsd: bigint
   requestId: string | null
-  /** Null when the request's details are no longer kept; the charge is then one entry. */
+  /** Null if the request's details have been deleted; the charge is then one entry. */
   detail: { request: RequestRecord; line: RequestLine } | null
 }
 
 export interface UsageHistoryPage {
   entries: UsageHistoryEntry[]
-  /** To be sent alone for what follows; null at the end. */
+  /** Send only this to get the next page; null at the end. */
   nextCursor: string | null
 }
 

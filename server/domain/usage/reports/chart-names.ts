@@ -1,6 +1,6 @@
 import { itemAt } from '../../item-at.ts'
 
-/** What charts call the instant of a row; nothing else may have that name. */
+/** The name of a chart row's time column, which no other column may have. */
 const RESERVED = 'date'
 const WEB_APP = 'Web App'
 
@@ -12,8 +12,8 @@ export interface NamedKey {
 }
 
 /**
- * One name per key, by which charts tell keys apart: its description where that is unlike all others, else with the end
- * of its secret, and where even that is taken, with its id.
+ * A distinct chart name for each key: its description if unique, else with the last characters of its secret, and if that
+ * is not unique either, with its id.
  */
 export function chartNames(keys: readonly NamedKey[]): string[] {
   const described = countOf([RESERVED, WEB_APP, ...keys.map(({ description }) => description.trim())])
@@ -36,7 +36,6 @@ function countOf(names: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** A model's name in charts. */
 export function modelChartName(modelName: string): string {
   return modelName === RESERVED ? `${modelName} (model)` : modelName
 }

@@ -6,7 +6,7 @@ import { USAGE_DIMENSIONS, USAGE_ORDERS, USAGE_TIME_UNITS, type UsageDimension, 
 import { USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX } from './usage-range.ts'
 import { isTimeZone } from './zone-calendar.ts'
 
-/** Usage is no older than the service, and databases know no year zero. */
+/** Usage cannot be older than the service, and databases have no year zero. */
 const DAY_MIN = '2000-01-01'
 
 const DAY_FORM = { error: 'must be a calendar day in the form YYYY-MM-DD', abort: true }
@@ -17,7 +17,7 @@ const Day = z.iso.date(DAY_FORM).refine((day) => day >= DAY_MIN, { error: `must 
 export const isTimeUnit = (dimension: UsageDimension): dimension is UsageTimeUnit =>
   USAGE_TIME_UNITS.some((unit) => unit === dimension)
 
-/** What usage is asked for and how it is split. Absent days are the last 7 of the zone, today included. */
+/** The filter and split of a usage report. The default days are the last 7 of the zone, including today. */
 export const UsageQuery = z.strictObject({
   from: Day.nullish(),
   to: Day.nullish(),
@@ -50,7 +50,7 @@ export type UsageFilter = NonNullable<UsageQuery['filter']>
 
 const LOOKBACK = /^[1-9]\d*d$/
 
-/** The period of the specification's report: a range of UTC days, or else the last so many, today included. */
+/** The period of a report: a range of UTC days, or the last days including today. */
 export const UsageAnalyticsQuery = z.object({
   lookback: z
     .string()

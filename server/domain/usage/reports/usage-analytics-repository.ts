@@ -13,7 +13,7 @@ import {
 import { daysOf, type UsageRange } from './usage-range.ts'
 import type { UsageGrain } from '../closing/usage-roll-ups.ts'
 
-/** Amounts are decimal text of nano-USD, units decimal text: JSON numbers end at 53 bits. */
+/** Amounts are decimal text of nano-USD, units decimal text: JSON numbers have only 53 bits. */
 interface Sums {
   usd: string
   diem: string
@@ -24,7 +24,6 @@ export type ModelLineSums = Sums & {
   modelType: UsageModelType | null
   unitType: UsageUnitType
   lineType: string
-  /** Of all lines of the model. */
   modelUnits: string
 }
 export type KeySums = Sums & { keyId: string; description: string | null; last6Chars: string | null }
@@ -32,17 +31,17 @@ export type DaySums = Pick<Sums, 'usd' | 'diem'> & { day: string }
 
 export interface AnalyticsSums {
   days: DaySums[]
-  /** Of the costliest model first. */
+  /** Ordered by model, most expensive first. */
   lines: ModelLineSums[]
   topModels: string[]
   modelDays: { day: string; name: string; diem: string }[]
-  /** The costliest first. */
+  /** Most expensive first. */
   keys: KeySums[]
   topKeyIds: string[]
   keyDays: { day: string; keyId: string; diem: string }[]
 }
 
-/** Nothing is null: aggregates of no rows. */
+/** Parts are null if there are no rows to aggregate. */
 type FoundSums = { [Part in keyof AnalyticsSums]: AnalyticsSums[Part] | null } & { closedUntil: string }
 
 const USD = sql`coalesce(sum(amount_nano) filter (where currency = 'usd'), 0)`
@@ -53,7 +52,7 @@ const MODEL = sql`select day, sku, currency, amount_nano`
 const KEY = sql`select day, key_id, currency, units, amount_nano`
 const SUMS_WITH_UNITS = sql`${SUMS}, trim_scale(sum(units))::text as units`
 
-/** Sums of usage as one account's report of a range of days. */
+/** Reads the usage sums of one account's report on a range of days. */
 export class UsageAnalyticsRepository {
   readonly #db: Kysely<Database>
   readonly #closedDays: ClosedDays
@@ -63,7 +62,7 @@ export class UsageAnalyticsRepository {
     this.#closedDays = new ClosedDays(db)
   }
 
-  /** Everything of a report in one statement, so that all of it is of one moment; charts have `topMax` names. */
+  /** Reads the whole report in one statement, so that it is consistent; charts have `topMax` names. */
   async read(accountId: string, range: UsageRange, topMax: number): Promise<AnalyticsSums> {
     return this.#closedDays.read(accountId, async (account) => {
       const rows = rowsOf(account, range)
@@ -84,7 +83,7 @@ export class UsageAnalyticsRepository {
   }
 }
 
-/** Rows of closed days by grain, as few as make up the range or day by day, and those of open days. */
+/** Rows of closed days by grain, either the fewest that cover the range or one set per day, and rows of open days. */
 interface ReportRows {
   inSum: (grain: UsageGrain) => RawBuilder<unknown>
   byDay: (grain: UsageGrain) => RawBuilder<unknown>
@@ -102,7 +101,7 @@ function rowsOf(account: AccountDays, range: UsageRange): ReportRows {
   }
 }
 
-/** What several parts of the report are made of. */
+/** Subqueries that several parts of the report share. */
 function sums({ open, inSum }: ReportRows, topMax: number): RawBuilder<unknown> {
   return sql`open as materialized (
       -- By key, and by model and line without one: every part of the report reads it, so it is read once, in few rows.

@@ -25,7 +25,7 @@ export interface UsageAnalyticsServiceDeps {
   clock: Clock
 }
 
-/** The specification's usage report (part `GET /billing/usage-analytics`), from the roll-ups of each day. */
+/** The usage report (`GET /billing/usage-analytics`), from the daily roll-ups. */
 export class UsageAnalyticsService {
   readonly #deps: UsageAnalyticsServiceDeps
   readonly #cache = new LRUCache<string, CachedReport>({ max: CACHED_REPORTS_MAX })
@@ -35,8 +35,8 @@ export class UsageAnalyticsService {
   }
 
   /**
-   * Spending of at most 90 UTC days by day, model and key, at most 10 minutes old; amounts are nano-USD. A range wins
-   * over `lookback`. Fails with `invalid_request` that names the field at fault.
+   * Spending over at most 90 UTC days by day, model and key, at most 10 minutes old; amounts are nano-USD. A range
+   * overrides `lookback`. Fails with `invalid_request` that names the invalid field.
    */
   async report(accountId: string, { lookback, startDate, endDate }: UsageAnalyticsQuery): Promise<UsageAnalytics> {
     const today = utcDay(this.#deps.clock.now())
@@ -47,7 +47,7 @@ export class UsageAnalyticsService {
     return { lookback: `${range.from}:${range.to}`, ...(await this.#cached(accountId, range)) }
   }
 
-  /** Whoever asks while a report is being read waits for the same one. */
+  /** Concurrent requests for the same report share one read. */
   #cached(accountId: string, range: UsageRange): Promise<Report> {
     const name = `${accountId} ${range.from} ${range.to}`
     const nowMs = this.#deps.clock.nowMs()

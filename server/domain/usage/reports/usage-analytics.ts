@@ -1,7 +1,6 @@
 import type { USAGE_MODEL_TYPES, USAGE_UNIT_TYPES } from '../../metering/hold.ts'
 import type { UsageRange } from './usage-range.ts'
 
-/** Charges in nano-USD of both currencies. */
 export interface UsageAmounts {
   usdNano: bigint
   diemNano: bigint
@@ -18,35 +17,34 @@ export interface UsageOfDay extends UsageAmounts {
 }
 
 export interface UsageOfModel extends UsageSums {
-  /** Name on display; `crypto-rpc-<network>` for RPC. */
+  /** Display name; `crypto-rpc-<network>` for RPC. */
   modelName: string
   unitType: (typeof USAGE_UNIT_TYPES)[number]
   /** Null for RPC. */
   modelType: (typeof USAGE_MODEL_TYPES)[number] | null
-  /** One entry per kind of line, the costliest first; empty where there is only one kind. */
+  /** One entry per line type, most expensive first; empty if there is only one type. */
   breakdown: (UsageSums & { type: string })[]
 }
 
 export interface UsageOfKey extends UsageSums {
   /** Null for usage without a key. */
   apiKeyId: string | null
-  /** The key's description, made distinct from those of other keys; `Web App` without a key. */
+  /** The key's description, made unique among the account's keys; `Web App` without a key. */
   name: string
 }
 
-/** A day of a chart: what each of the top names paid in DIEM, zeros included. */
+/** One day of a chart: the DIEM paid under each of the top names, zeros included. */
 export interface UsageChartDay {
   day: string
   diemNanoByName: ReadonlyMap<string, bigint>
 }
 
-/** The specification's usage report, part `GET /billing/usage-analytics`. */
 export interface UsageAnalytics extends UsageRange {
   /** `<N>d` or `<startDate>:<endDate>`. */
   lookback: string
   /** Every day of the range, ascending. */
   byDate: UsageOfDay[]
-  /** The costliest first, both currencies together; so are the keys. */
+  /** Most expensive first, both currencies together; the same for keys. */
   byModel: UsageOfModel[]
   byModelDaily: UsageChartDay[]
   topModels: string[]

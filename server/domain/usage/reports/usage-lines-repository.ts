@@ -27,8 +27,8 @@ const HOUR_COLUMNS_OF_TOTALS = sql`hour, key_id, sku, '' as line_type, unit_type
 const NAMES = sql`key_id, sku, line_type, unit_type, currency, model_type`
 
 /**
- * Rows of the roll-ups with `slot`, the number of the slot that each belongs to, from 1. Days of another zone are those
- * of UTC and a few hours that are moved from one day to the next: far fewer rows than all hours.
+ * Roll-up rows with `slot`, the number of their slot, from 1. Days of another zone are UTC days with a few hours moved
+ * from one day to the next, which takes far fewer rows than reading every hour.
  */
 export function usageLines(account: AccountDays, selection: UsageSelection): RawBuilder<unknown> {
   if (selection.dimensions.includes('hour')) return linesOfHours(account, selection)
@@ -45,7 +45,7 @@ function linesOfDays(account: AccountDays, { boundsMs, dimensions, filter }: Usa
   return sql`select ${slot} as slot, ${NAMES}, ${MEASURED} from (${rows}) d ${where(conditions(filter))}`
 }
 
-/** The hours between each bound and the midnight at which the days were cut instead: out of one slot, into another. */
+/** The hours between each bound and the nearest UTC midnight, subtracted from one slot and added to another. */
 function movedHours(account: AccountDays, selection: UsageSelection) {
   const { boundsMs } = selection
   const hours = boundsMs.flatMap((atMs) => {
@@ -74,7 +74,7 @@ function linesOfHours(account: AccountDays, selection: UsageSelection) {
     where p.line_requests > 0 and p.slot between 1 and ${sql.lit(boundsMs.length - 1)}`
 }
 
-/** Hours of closed days by the grain that has the fewest rows, and all others as settlements write them. */
+/** Hours of closed days by the grain with the fewest rows, and of open days as settlements write them. */
 function hourRows(account: AccountDays, { dimensions, filter }: UsageSelection, range: RawBuilder<unknown>) {
   const grain = grainOf(dimensions, filter)
   const all = sql`account_id = ${account.accountId} and ${range}`
@@ -87,7 +87,7 @@ function hourRows(account: AccountDays, { dimensions, filter }: UsageSelection, 
     ) h ${where(conditions(filter))}`
 }
 
-/** An hour in the pieces into which bounds at minutes 15, 30 and 45 cut it, with the slot of each. */
+/** Splits an hour at the bounds at minutes 15, 30 and 45, with the slot of each piece. */
 function pieces(boundsMs: readonly number[]): RawBuilder<unknown> {
   const minutes = [...new Set([0, ...boundsMs.map((atMs) => (atMs % HOUR_MS) / MINUTE_MS)])].toSorted((a, b) => a - b)
   const values = minutes.map((minute, index) => piece(minute, minutes[index + 1]))
@@ -95,7 +95,7 @@ function pieces(boundsMs: readonly number[]): RawBuilder<unknown> {
     from (values ${sql.join(values)}) v(minute, ${MEASURED})`
 }
 
-/** What fell from one minute of an hour to the next cut, or to its end. */
+/** The usage from one minute of an hour to the next cut, or to the hour's end. */
 function piece(minute: number, next: number | undefined): RawBuilder<unknown> {
   const measures = MEASURES.map((measure) => {
     const until = sql.ref(next === undefined ? `h.${measure}` : `h.${measure}_${next}`)

@@ -4,7 +4,7 @@ import { invalidField } from '../../validation/parse-input.ts'
 export const USAGE_DAYS_MAX = 90
 export const USAGE_DAYS_DEFAULT = 7
 
-/** Days, `YYYY-MM-DD`, both included. */
+/** Days as `YYYY-MM-DD`, both inclusive. */
 export interface UsageRange {
   from: string
   to: string
@@ -15,11 +15,11 @@ interface RequestedRange {
   to?: string | null | undefined
 }
 
-/** What a front calls the two days. */
+/** Default names of the two fields in error messages. */
 const FIELDS = { from: 'from', to: 'to' }
 
 /**
- * The days of a report: both as asked, or neither for the last 7. `today` is that of the calendar asked for. Fails with
+ * The days of a report: both given, or neither for the last 7. `today` is in the report's time zone. Fails with
  * `invalid_request` that names the field.
  */
 export function toUsageRange({ from, to }: RequestedRange, today: string, fields = FIELDS): UsageRange {
@@ -33,12 +33,10 @@ export function toUsageRange({ from, to }: RequestedRange, today: string, fields
   throw invalidField(fields.to, `is ${to}, which makes ${days} days; the maximum is ${USAGE_DAYS_MAX}`)
 }
 
-/** The last `count` days, today included. */
 export function lastDays(count: number, today: string): UsageRange {
   return { from: addDays(today, 1 - count), to: today }
 }
 
-/** Every day of a range, ascending. */
 export function daysOf({ from, to }: UsageRange): string[] {
   const days: string[] = []
   for (let day = from; day <= to; day = addDays(day, 1)) days.push(day)

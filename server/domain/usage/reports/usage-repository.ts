@@ -5,7 +5,7 @@ import { RPC_SKU_PREFIX, type UsageCube, type UsageDimension, type UsageMeasures
 import { type AccountDays, ClosedDays, closedUntilOf } from '../closing/closed-days-repository.ts'
 import { usageLines, type UsageSelection } from './usage-lines-repository.ts'
 
-/** Sums of bigint and counts of rows come as numeric, decimal text on both engines. */
+/** Sums of bigint and row counts arrive as numeric, in decimal text, on both engines. */
 interface SelectedMeasures {
   requests: string | null
   units: string | null
@@ -27,7 +27,7 @@ const NETWORK = sql`case when unit_type = 'credits' then substr(sku, ${sql.lit(R
 const API_KEY = sql`nullif(key_id, '00000000-0000-0000-0000-000000000000')`
 const SLOT = sql`slot`
 
-/** Texts sort by their bytes, so that the order does not depend on the database's locale. */
+/** Text sorts by bytes, so that the order does not depend on the database's locale. */
 const EXPRESSIONS: Record<UsageDimension, RawBuilder<unknown>> = {
   hour: SLOT,
   day: SLOT,
@@ -56,7 +56,6 @@ const COLUMNS: Record<UsageDimension, string> = {
   model_type: 'modelType',
 }
 
-/** Usage from the roll-ups that are written with each settlement. */
 export class UsageRepository {
   readonly #db: Kysely<Database>
   readonly #closedDays: ClosedDays
@@ -66,7 +65,7 @@ export class UsageRepository {
     this.#closedDays = new ClosedDays(db)
   }
 
-  /** Rows and totals in one statement, so that they are of one moment. */
+  /** Reads rows and totals in one statement, so that they are consistent. */
   async cube(accountId: string, selection: UsageSelection): Promise<Pick<UsageCube, 'rows' | 'totals' | 'truncated'>> {
     const { rows } = await this.#closedDays.read(accountId, (account) => this.#readRows(account, selection))
     const [first] = rows
@@ -84,7 +83,7 @@ export class UsageRepository {
 
   async #readRows(account: AccountDays, selection: UsageSelection) {
     const { rows } = await cubeQuery(account, selection).execute(this.#db)
-    // Without usage there is one row, which says up to when days are closed and nothing else.
+    // Without usage there is one row, which contains only the end of the closed days.
     const closedUntil = rows[0]?.closed_until ?? account.closedUntil
     return { closedUntil, rows: rows.filter(({ requests }) => requests !== null) }
   }

@@ -7,17 +7,17 @@ import type { UsageRepository } from './usage-repository.ts'
 import { cutIntoSlots, needsHours, type UsageSlots } from './usage-slots.ts'
 import { ZoneCalendar } from './zone-calendar.ts'
 
-/** Where a cube is split finely, the rest is in its totals; a narrower question shows it. */
+/** A finer split is truncated, and its totals include the rest; a narrower filter shows it. */
 const USAGE_ROWS_MAX = 1_000
 
 export interface UsageServiceDeps {
   usage: UsageRepository
   clock: Clock
-  /** Days for which hours are kept; sums by UTC day are kept for good. */
+  /** Days for which hours are kept; sums by UTC day are kept forever. */
   hourlyRetentionDays: number
 }
 
-/** What an account used and paid, from roll-ups that are written with each settlement: their sums equal the ledger. */
+/** An account's usage and payments, from roll-ups written with each settlement, whose sums equal the ledger. */
 export class UsageService {
   readonly #deps: UsageServiceDeps
 
@@ -26,9 +26,10 @@ export class UsageService {
   }
 
   /**
-   * Usage of at most 90 days of a time zone, split by the dimensions asked for: at most 1,000 rows and the totals of
-   * all. Amounts are nano-USD. A request counts in the moment of its admission. Fails with `invalid_request` that names
-   * `from` or `to` when the range is half, reversed, too long, begins in the future, or before the hours that it needs.
+   * Usage of at most 90 days of a time zone, split by the given dimensions: at most 1,000 rows, and the totals of all.
+   * Amounts are nano-USD. A request counts at the time of its admission. Fails with `invalid_request` that names `from`
+   * or `to` if the range is incomplete, reversed, too long, begins in the future, or begins before the hours that it
+   * needs.
    */
   async cube(accountId: string, query: UsageQuery): Promise<UsageCube> {
     const { timeZone, orderBy: order } = query

@@ -6,21 +6,20 @@ import { startOfDay, type Stretch, type ZoneCalendar } from './zone-calendar.ts'
 const HOUR_MS = 3_600_000
 const DAYS_OF_LONGEST_UNIT = 31
 
-/** One hour, day, week or month of a zone. */
 export interface UsageSlot {
-  /** When it begins: for a week or month at the edge of the report this may be before the report. */
+  /** Start time; a week or month at the edge of the report may start before the report. */
   startsAt: Date
-  /** The zone's day at that instant. */
+  /** The day of the start in the time zone. */
   day: string
 }
 
 export interface UsageSlots {
   slots: UsageSlot[]
-  /** Where each slot's share of the report begins, and at last where the report ends; ascending. */
+  /** Start of each slot's part of the report, and finally the report's end; ascending. */
   boundsMs: number[]
 }
 
-/** Whether roll-ups of UTC days alone cannot answer. */
+/** Whether UTC-day roll-ups are not enough. */
 export function needsHours({ boundsMs }: UsageSlots): boolean {
   return boundsMs.some((atMs) => atMs % DAY_MS !== 0)
 }
@@ -30,17 +29,17 @@ interface Boundary {
   slot: UsageSlot
 }
 
-/** Cuts days of a time zone into slots; without a unit they are one. */
+/** Splits days of a time zone into slots; without a unit there is one slot. */
 export function cutIntoSlots(range: UsageRange, unit: UsageTimeUnit | null, calendar: ZoneCalendar): UsageSlots {
   const stretches = calendar.stretches(addDays(range.from, -DAYS_OF_LONGEST_UNIT), addDays(range.to, 1))
   const endMs = startOfDay(addDays(range.to, 1), stretches)
   const boundaries = unit === 'hour' ? hours(range, endMs, stretches) : days(range, unit, stretches)
-  // Days that a zone has skipped have no time.
+  // Days that the zone skipped have no duration.
   const kept = boundaries.filter(({ atMs }, index) => atMs < (boundaries[index + 1]?.atMs ?? endMs))
   return { slots: kept.map(({ slot }) => slot), boundsMs: [...kept.map(({ atMs }) => atMs), endMs] }
 }
 
-/** An hour begins at each full hour on the clock, and where the clock is changed. */
+/** An hour begins at each full hour of local time, and when the clocks change. */
 function hours({ from }: UsageRange, endMs: number, stretches: readonly Stretch[]): Boundary[] {
   const startMs = startOfDay(from, stretches)
   return stretches.flatMap(({ fromMs, toMs, offsetMs }) => {

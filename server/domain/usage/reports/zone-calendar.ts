@@ -1,19 +1,22 @@
 import { DAY_MS, utcDay } from '../../clock.ts'
 
 const MINUTE_MS = 60_000
-/** Clocks have changed at such instants, and by such steps, everywhere since 1972. */
+/** Since 1972, clocks everywhere have changed at multiples of this, and by multiples of it. */
 const STEP_MS = 15 * MINUTE_MS
 const OFFSET = /^GMT(?:([+-])(\d{2}):(\d{2}))?$/
 const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/
 
-/** A time in which the clocks of a zone do not change: local time is UTC plus the offset. */
+/** A period without clock changes: local time is UTC plus the offset. */
 export interface Stretch {
   fromMs: number
   toMs: number
   offsetMs: number
 }
 
-/** Whether it is the IANA name of a time zone, such as `Europe/Berlin`. Bare offsets are none: they know no summer. */
+/**
+ * Whether it is an IANA time zone name, such as `Europe/Berlin`. Bare offsets are rejected: they have no daylight saving
+ * time.
+ */
 export function isTimeZone(name: string): boolean {
   if (!NAME.test(name)) return false
   try {
@@ -23,7 +26,9 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Days of one time zone as instants; a summer's first day has 23 hours, its last 25. */
+/**
+ * Converts days of a time zone to UTC times; the day that daylight saving time begins has 23 hours, the day it ends 25.
+ */
 export class ZoneCalendar {
   readonly #format: Intl.DateTimeFormat
 
@@ -31,12 +36,11 @@ export class ZoneCalendar {
     this.#format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   }
 
-  /** The day that calendars of the zone show at an instant. */
   dayOf(instant: Date): string {
     return utcDay(new Date(instant.getTime() + this.#offsetMs(instant.getTime())))
   }
 
-  /** Every stretch from one UTC day to another, ascending and without gaps; both ends have a day more. */
+  /** Every stretch between two UTC days, ascending and without gaps; extended by a day at both ends. */
   stretches(fromDay: string, toDay: string): Stretch[] {
     const endMs = Date.parse(toDay) + 2 * DAY_MS
     const found: Stretch[] = []
@@ -71,7 +75,7 @@ export class ZoneCalendar {
   }
 }
 
-/** The instant at which a day begins: midnight, or what the clocks show instead where they skip it. */
+/** The start of a day: midnight, or the first local time after it if clocks skip midnight. */
 export function startOfDay(day: string, stretches: readonly Stretch[]): number {
   for (const { fromMs, toMs, offsetMs } of stretches) {
     const atMs = Math.max(fromMs, Date.parse(day) - offsetMs)

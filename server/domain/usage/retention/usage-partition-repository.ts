@@ -3,34 +3,37 @@ import type { Database } from '../../../db/schema.ts'
 import { isCheckViolation, isLockTimeout } from '../../database-failure.ts'
 import { ledgerNow } from '../ledger-now-repository.ts'
 
-/** A partitioned table of usage: what its partitions are called, and by which column they are split. */
+/** The partitioned usage tables; each determines the names and the column of its partitions. */
 export type UsagePartitions = 'usage_events' | 'usage_hourly' | 'usage_hourly_totals'
 
-/** What the partition of `key` holds, from one day until before another, `YYYY-MM-DD`. */
+/** The days in the partition `key`, as `YYYY-MM-DD`; `until` is exclusive. */
 export interface PartitionSpan {
-  /** Ends the partition's name: `YYYYMMDD` for a day, `YYYYMM` for a month. */
+  /** Suffix of the partition's name: `YYYYMMDD` for a day, `YYYYMM` for a month. */
   key: string
   from: string
   until: string
 }
 
-/** One process at a time makes or drops partitions; the number is this job's own. */
+/** Advisory lock of this job, so that one process at a time creates or drops partitions. */
 const LOCK_NUMBER = 7_238_001
-/** Making and dropping needs the whole table for a moment; whoever waits for it holds up all others, so it waits briefly. */
+/**
+ * Creating and dropping locks the whole table for a moment, and everything else queues behind a waiting lock, so the wait
+ * is short.
+ */
 const LOCK_TIMEOUT_MS = 500
 const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 const DAY_OF_HOUR = sql`(hour at time zone 'UTC')::date`
 const DAYS = { usage_events: sql`day`, usage_hourly: DAY_OF_HOUR, usage_hourly_totals: DAY_OF_HOUR }
 const COLUMNS = { usage_events: sql.ref('day'), usage_hourly: sql.ref('hour'), usage_hourly_totals: sql.ref('hour') }
-/** Hours are updated again and again, so their pages keep room for it; all else is written once. */
+/** Hourly rows are updated often, so their pages keep free space; all other rows are written once. */
 const STORAGE = { usage_events: sql``, usage_hourly: sql`with (fillfactor = 70)`, usage_hourly_totals: sql`` }
 
 const ADD_EXPIRED = sql`insert into usage_expired as x (account_id, key_id, currency, charge_nano)
   select account_id, coalesce(key_id, ${sql.lit(NO_KEY)}), currency, sum(charge_nano) from expired group by 1, 2, 3
   on conflict (account_id, key_id, currency) do update set charge_nano = x.charge_nano + excluded.charge_nano`
 
-/** Partitions of usage by time, so that old days and months can be dropped whole instead of deleted row by row. */
+/** Partitions usage by time, so that old days and months are dropped as a whole instead of row by row. */
 export class UsagePartitionRepository {
   readonly #db: Kysely<Database>
 
@@ -42,7 +45,6 @@ export class UsagePartitionRepository {
     return ledgerNow(this.#db, at)
   }
 
-  /** Keys of the partitions that there are. */
   async list(table: UsagePartitions): Promise<string[]> {
     const { rows } = await sql<{ key: string }>`
       select substr(c.relname, ${table.length + 2}) as key from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -51,8 +53,8 @@ export class UsagePartitionRepository {
   }
 
   /**
-   * Makes the partition of `span`, unless its time has begun in the default partition: then it stays there. False when
-   * the table was too busy; what has no partition goes to the default one meanwhile.
+   * Creates the partition of `span`, unless the default partition already has rows of its period, which then stay there.
+   * False if the table was too busy; rows without a partition go to the default one.
    */
   async create(table: UsagePartitions, { key, from, until }: PartitionSpan): Promise<boolean> {
     return this.#alone(async (trx) => {
@@ -65,8 +67,8 @@ export class UsagePartitionRepository {
   }
 
   /**
-   * Drops a partition; the charges of events are added to what has expired in the same transaction, so that events and
-   * ledger still add up. False when the table was too busy.
+   * Drops a partition. The charges of its events are added to the expired total in the same transaction, so that events
+   * and ledger still agree. False if the table was too busy.
    */
   async drop(table: UsagePartitions, key: string): Promise<boolean> {
     const partition = sql.table(`${table}_${key}`)
@@ -82,8 +84,8 @@ export class UsagePartitionRepository {
   }
 
   /**
-   * Deletes from the default partition its first day, if that lies before `beforeDay`; false when it does not. Whole
-   * days, so that the days that are left are complete.
+   * Deletes the first day of the default partition if it is before `beforeDay`; false if not. Deletes whole days, so that
+   * the remaining ones are complete.
    */
   async deleteFirstDay(table: UsagePartitions, beforeDay: string): Promise<boolean> {
     const partition = sql.table(`${table}_default`)
@@ -101,7 +103,7 @@ export class UsagePartitionRepository {
     return true
   }
 
-  /** False when a lock could not be had soon enough; nothing was changed then. */
+  /** False, with nothing changed, if a lock was not available in time. */
   async #alone(work: (trx: Transaction<Database>) => Promise<void>): Promise<boolean> {
     try {
       await this.#db.transaction().execute(async (trx) => {
@@ -118,7 +120,7 @@ export class UsagePartitionRepository {
   }
 }
 
-/** In UTC, whatever the session's time zone; a date column takes it as its day. */
+/** Midnight in UTC, whatever the session's time zone; a date column uses its day. */
 function midnight(day: string): string {
   return `${day} 00:00:00+00`
 }

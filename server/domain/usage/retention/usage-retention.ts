@@ -1,9 +1,9 @@
 import { addDays, type Clock, utcDay } from '../../clock.ts'
 import type { PartitionSpan, UsagePartitionRepository, UsagePartitions } from './usage-partition-repository.ts'
 
-/** What is kept by the hour. Sums go after what they are made of, so that none stands without it in between. */
+/** Hourly tables. Totals are dropped after their details, so that details are never without totals. */
 const HOURS = ['usage_hourly', 'usage_hourly_totals'] as const
-/** Days ahead that have a partition of their own; what falls outside them goes to the default one. */
+/** Days ahead with their own partition; other rows go to the default one. */
 const DAYS_AHEAD = 2
 
 export interface UsageRetentionDeps {
@@ -13,7 +13,7 @@ export interface UsageRetentionDeps {
   hourlyRetentionDays: number
 }
 
-/** Makes the partitions of usage ahead of time and drops those whose time is over; sums by day stay for good. */
+/** Creates usage partitions ahead of time and drops expired ones; daily sums are kept forever. */
 export class UsageRetention {
   readonly #deps: UsageRetentionDeps
 
@@ -21,7 +21,7 @@ export class UsageRetention {
     this.#deps = deps
   }
 
-  /** Today and the next days have a partition for their requests, this month and the next one for their hours. */
+  /** Creates partitions for the requests of today and the next days, and for the hours of this month and the next. */
   async prepare(): Promise<void> {
     const today = await this.#today()
     const days = Array.from({ length: DAYS_AHEAD + 1 }, (_, ahead) => daySpan(addDays(today, ahead)))
@@ -30,17 +30,17 @@ export class UsageRetention {
     for (const table of HOURS) await this.#ensure(table, [month, monthSpan(month.until)])
   }
 
-  /** Prepares, then drops what is older than its retention. */
+  /** Prepares, then drops everything older than its retention. */
   async maintain(): Promise<void> {
     await this.prepare()
     const { eventRetentionDays, hourlyRetentionDays } = this.#deps
     const today = await this.#today()
     await this.#expire('usage_events', addDays(today, -eventRetentionDays))
-    // Whole months only, so that the first hours that are kept are those of a whole day.
+    // Drops only whole months, so that the first hours kept belong to a whole day.
     for (const table of HOURS) await this.#expire(table, monthSpan(addDays(today, -hourlyRetentionDays)).from)
   }
 
-  /** By the clock of the database: one process whose clock is ahead would drop what all others still need. */
+  /** Uses the database's clock, because a process with a fast clock would drop data that the others need. */
   async #today(): Promise<string> {
     const { partitions, clock } = this.#deps
     return utcDay(await partitions.now(clock.now()))
@@ -51,7 +51,7 @@ export class UsageRetention {
     for (const span of spans) if (!present.has(span.key)) await this.#deps.partitions.create(table, span)
   }
 
-  /** What a busy table does not let go is dropped in a later turn. */
+  /** If a table is busy, a later turn drops its partitions. */
   async #expire(table: UsagePartitions, beforeDay: string): Promise<void> {
     const { partitions } = this.#deps
     const { key: firstKept } = table === 'usage_events' ? daySpan(beforeDay) : monthSpan(beforeDay)

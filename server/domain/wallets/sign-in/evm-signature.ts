@@ -1,6 +1,9 @@
 import { signInRefused } from './sign-in-error.ts'
 
-/** Asks contract wallets on Base (EIP-1271), deployed or not yet (ERC-6492). Throws when the node does not answer. */
+/**
+ * Verifies signatures of contract wallets on Base (EIP-1271), deployed or not yet (ERC-6492). Throws if the node does not
+ * respond.
+ */
 export interface ContractWalletVerifier {
   isValid(signed: WalletSignature): Promise<boolean>
 }
@@ -9,16 +12,16 @@ export interface WalletSignature {
   address: string
   text: string
   signature: string
-  /** Network address of the client that sent it, which bounds how many checks it may cause at the same time. */
+  /** Network address of the client that sent it, which limits its concurrent checks. */
   clientAddress: string
 }
 
-/** Of a key: 65 bytes, or 64 where the recovery bit is folded into s (EIP-2098). */
+/** Signature of a key: 65 bytes, or 64 if the recovery bit is folded into s (EIP-2098). */
 const KEY_SIGNATURE = /^0x(?:[0-9a-fA-F]{128}|[0-9a-fA-F]{130})$/
-/** Of a key, a contract wallet, or one that is not deployed yet. */
+/** Signature of a key or a contract wallet, deployed or not. */
 export const ANY_SIGNATURE = /^0x(?:[0-9a-fA-F]{2}){1,3800}$/
 
-// Half a second and some 30 MB to load, so a server without wallets never does.
+// Loading takes half a second and about 30 MB, so a server without wallets never loads them.
 const libraries = async () => {
   const [{ SiweMessage }, { getAddress, verifyMessage }] = await Promise.all([import('siwe'), import('ethers')])
   return { SiweMessage, getAddress, verifyMessage }
@@ -27,13 +30,16 @@ let loading: ReturnType<typeof libraries> | undefined
 
 const load = () => (loading ??= libraries())
 
-/** The address as EIP-55 writes it, which is what wallets sign. */
+/** The address with its EIP-55 checksum, as wallets sign it. */
 export async function checksummed(address: string): Promise<string> {
   const { getAddress } = await load()
   return getAddress(address.toLowerCase())
 }
 
-/** Fails with `sign_in_refused` unless the text is EIP-4361 to the letter and the wallet at `address` signed it (EIP-191, EIP-1271, ERC-6492). */
+/**
+ * Fails with `sign_in_refused` unless the text follows EIP-4361 exactly and the wallet at `address` signed it (EIP-191,
+ * EIP-1271, ERC-6492).
+ */
 export async function verifyEvmSignature(
   signed: WalletSignature,
   contractWallets: ContractWalletVerifier | null,
@@ -46,7 +52,7 @@ export async function verifyEvmSignature(
   throw signInRefused('INVALID_SIGNATURE', 'the signature was not made by this wallet for this message')
 }
 
-/** Whether the wallet at `address` signed a text of any kind (EIP-191, EIP-1271, ERC-6492). */
+/** Whether the wallet at `address` signed an arbitrary text (EIP-191, EIP-1271, ERC-6492). */
 export async function isSignedByWallet(
   signed: WalletSignature,
   contractWallets: ContractWalletVerifier | null,
@@ -55,7 +61,7 @@ export async function isSignedByWallet(
   return (await isSignedByKey(signed)) || (contractWallets !== null && contractWallets.isValid(signed))
 }
 
-/** A second reading by the standard's own grammar: whatever it sees otherwise than we do is refused. */
+/** Parses the text again by the standard's own grammar, and rejects it if the two results differ. */
 async function assertGrammar(text: string): Promise<void> {
   const { SiweMessage } = await load()
   const same = (): boolean => {
@@ -78,7 +84,7 @@ async function isSignedByKey({ address, text, signature }: { address: string; te
   try {
     return verifyMessage(text, signature).toLowerCase() === address
   } catch {
-    // Points that are not on the curve.
+    // The library throws for points that are not on the curve.
     return false
   }
 }

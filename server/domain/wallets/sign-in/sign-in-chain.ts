@@ -23,13 +23,13 @@ const CHAIN_OF_TYPE: Record<string, Chain> = {
   siws: 'solana',
 }
 
-/** What the signed text may write behind `Chain ID:`. */
+/** Values that the signed text may have after `Chain ID:`. */
 const IDS_IN_TEXT: Record<Chain, readonly string[]> = {
   evm: [String(EVM_CHAIN_ID)],
   solana: [SOLANA_REFERENCE, SOLANA_CAIP, 'mainnet', 'solana:mainnet'],
 }
 
-/** The chain of a payload's `chainId`: one of an exact list, so that no second spelling of a chain passes. */
+/** The chain of a payload's `chainId`, from an exact list, so that a chain has only one accepted spelling. */
 export function chainOfId(id: string | number): Chain {
   const text = String(id)
   const chain = CHAIN_OF_ID.get(text)

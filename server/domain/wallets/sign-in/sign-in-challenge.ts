@@ -5,7 +5,7 @@ import { linkResource, linkStatement } from './sign-in-purpose.ts'
 
 const VALID_MS = 300_000
 
-/** What a wallet may sign; `info` as x402's sign-in extension writes it. */
+/** A message for a wallet to sign; `info` is in the form of x402's sign-in extension. */
 export interface SignInChallenge {
   info: {
     domain: string
@@ -28,7 +28,7 @@ export interface SignInChallengesDeps {
   ids: IdSource
 }
 
-/** Ready-made messages to sign. Nothing is stored: a wallet may as well make up its own, with a nonce of its own. */
+/** Creates messages to sign. Nothing is stored: a wallet may also compose its own message with its own nonce. */
 export class SignInChallenges {
   readonly #deps: SignInChallengesDeps
 
@@ -36,7 +36,6 @@ export class SignInChallenges {
     this.#deps = deps
   }
 
-  /** What a wallet signs to be linked to the account. */
   createLink(accountId: string): SignInChallenge {
     const { origin, serviceName } = this.#deps
     const challenge = this.create('/graphql')
@@ -45,7 +44,7 @@ export class SignInChallenges {
     return { ...challenge, info: { ...challenge.info, statement, resources } }
   }
 
-  /** `path` is that of the resource to be called, such as `/api/v1/chat/completions`. */
+  /** `path` is the path of the resource to call, such as `/api/v1/chat/completions`. */
   create(path: string): SignInChallenge {
     const { origin, serviceName, contractWallets, clock, ids } = this.#deps
     const uri = origin + path

@@ -2,13 +2,12 @@ import { signInRefused } from './sign-in-error.ts'
 import { assertChainInText } from './sign-in-chain.ts'
 import type { SignInMessage } from './sign-in-message.ts'
 
-/** How long after `Issued At` a sign-in is taken. */
+/** How long after `Issued At` a sign-in is accepted. */
 const WINDOW_MS = 300_000
-/** How far the wallet's clock may be ahead. */
 const SKEW_MS = 30_000
-/** How far the clocks of two processes may be apart, and how long a check may take before the nonce is claimed. */
+/** Covers the clock difference between processes, and the time of the checks before the nonce is claimed. */
 const MARGIN_MS = 60_000
-/** A nonce is kept until no process can take a sign-in that holds it any more. */
+/** A nonce is kept until no process can accept a sign-in that contains it. */
 export const NONCE_KEPT_MS = WINDOW_MS + SKEW_MS + MARGIN_MS
 
 const NONCE = /^[A-Za-z0-9]{8,128}$/
@@ -20,7 +19,10 @@ export interface SignInBinding {
   nowMs: number
 }
 
-/** Binds a message to this service, its chains and this moment; cheap, so it comes before any cryptography. Returns its nonce. */
+/**
+ * Checks that a message is for this service, its chains and the current time; cheap, so it runs before any cryptography.
+ * Returns the nonce.
+ */
 export function checkSignInMessage(message: SignInMessage, binding: SignInBinding): string {
   const { origin } = binding
   const host = new URL(origin).host
@@ -45,7 +47,7 @@ export function checkSignInMessage(message: SignInMessage, binding: SignInBindin
   return message.nonce
 }
 
-/** The time beside the signed text is not signed: it may only repeat what the text says. */
+/** The timestamp next to the signed text is unsigned, so it must equal the one in the text. */
 export function checkTimestamp(message: SignInMessage, timestampMs: number | null): void {
   if (timestampMs === null) return
   if (Math.abs(timestampMs - instant(message.issuedAt, 'Issued At')) <= SKEW_MS) return

@@ -1,6 +1,6 @@
 import { DomainError } from '../../errors.ts'
 
-/** Why a sign-in is refused; on the wire `X402_SIGN_IN_<code>`. */
+/** Why a sign-in is rejected; on the wire `X402_SIGN_IN_<code>`. */
 export type SignInFailure =
   | 'INVALID_PAYLOAD'
   | 'PARSE_ERROR'
@@ -19,7 +19,7 @@ export type SignInFailure =
   | 'INVALID_WALLET'
   | 'NONCE_REUSED'
 
-/** The text begins as public clients know it. */
+/** The message begins with the text that existing clients expect. */
 export function signInRefused(failure: SignInFailure, reason: string): DomainError {
   return new DomainError('sign_in_refused', `Invalid Sign-in-with-x signature: ${reason}`, {
     publicCode: `X402_SIGN_IN_${failure}`,

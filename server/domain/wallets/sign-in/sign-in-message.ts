@@ -1,6 +1,6 @@
 import type { WalletAddress } from '../wallet-address.ts'
 
-/** The fields of a signed text; EIP-4361 and its Solana sister share one layout. */
+/** The fields of a signed text; EIP-4361 and its Solana variant share one layout. */
 export interface SignInMessage {
   chain: WalletAddress['chain']
   domain: string
@@ -8,7 +8,7 @@ export interface SignInMessage {
   statement: string | undefined
   uri: string
   version: string
-  /** As the text has it behind `Chain ID:`. */
+  /** The value after `Chain ID:`. */
   chainId: string
   nonce: string | undefined
   issuedAt: string
@@ -18,12 +18,12 @@ export interface SignInMessage {
   resources: readonly string[] | undefined
 }
 
-/** The whole text, line for line: no field can hide in another one, and nothing may precede, follow or repeat. */
+/** Matches the whole text line by line: no field can hide in another one, and nothing may precede, follow or repeat. */
 const LAYOUT = new RegExp(
   [
     '^(?<domain>[^\\n]+) wants you to sign in with your (?<family>Ethereum|Solana) account:\\n',
     '(?<address>[^\\n]+)\\n\\n',
-    // Without a statement EIP-4361 leaves two empty lines, common Solana signers one.
+    // Without a statement, EIP-4361 has two empty lines, while common Solana signers write one.
     '(?:(?:(?<statement>[^\\n]+)\\n)?\\n)?',
     'URI: (?<uri>[^\\n]+)\\n',
     'Version: (?<version>[^\\n]+)\\n',
@@ -37,7 +37,7 @@ const LAYOUT = new RegExp(
   ].join(''),
 )
 
-/** The fields of a text; undefined when it is not laid out to the letter. */
+/** Parses a text; undefined if its layout is not exact. */
 export function parseSignInMessage(text: string): SignInMessage | undefined {
   const groups = LAYOUT.exec(text)?.groups
   if (groups === undefined) return undefined

@@ -5,10 +5,12 @@ import { signInRefused } from './sign-in-error.ts'
 import type { SignInMessage } from './sign-in-message.ts'
 import { safeParseDescribed } from '../../validation/described.ts'
 
-/** A sign-in takes about 800 bytes, and that of a contract wallet with a passkey up to 4,000; nothing longer is decoded. */
+/** A sign-in takes about 800 bytes, for a contract wallet with a passkey up to 4,000; longer ones are not decoded. */
 export const PAYLOAD_CHARACTERS_MAX = 8_192
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
-/** What may break or reorder the lines that a wallet shows, or has no UTF-8 of its own: halves of surrogate pairs. */
+/**
+ * Characters that can break or reorder the lines that a wallet shows, or have no UTF-8 encoding (unpaired surrogates).
+ */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
 const isPlain = (value: string): boolean => !HIDDEN.test(value)
 
@@ -17,7 +19,7 @@ const chainId = z.union([z.string(), z.number()])
 
 const Common = { address: line, signature: line, type: line.optional(), signatureScheme: line.optional() }
 
-/** The signed text itself, beside what it says. */
+/** The form that contains the signed text itself. */
 const TextForm = z.object({
   ...Common,
   message: z
@@ -30,7 +32,7 @@ const TextForm = z.object({
   timestamp: z.number().optional(),
 })
 
-/** The fields of x402's sign-in extension, from which the signed text is built again. */
+/** The fields of x402's sign-in extension, from which the signed text is rebuilt. */
 const FieldForm = z.object({
   ...Common,
   chainId,
@@ -49,15 +51,15 @@ const FieldForm = z.object({
 export interface SignInPayload {
   address: string
   signature: string
-  /** The chain that `chainId`, `type` and `signatureScheme` agree on; null where the text alone says it. */
+  /** The chain on which `chainId`, `type` and `signatureScheme` agree; null if only the text names it. */
   chain: WalletAddress['chain'] | null
-  /** Unix ms beside the signed text; not signed. */
+  /** Unix ms, sent next to the signed text; not signed. */
   timestampMs: number | null
-  /** The signed text, or the fields to build it from. */
+  /** The signed text, or the fields to rebuild it from. */
   signed: { text: string } | { fields: SignInMessage }
 }
 
-/** Reads the value of a sign-in header: Base64 of JSON, in either form. Nothing is believed yet. Fails with `sign_in_refused`. */
+/** Parses a sign-in header: Base64 of JSON, in either form. Nothing is verified yet. Fails with `sign_in_refused`. */
 export function readSignInPayload(payload: string): SignInPayload {
   const document = decode(payload)
   if (typeof document === 'object' && document !== null && 'message' in document) {
@@ -98,7 +100,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, document: unknown): z.o
   throw malformed(`${field === '' ? 'the JSON' : field.slice(0, 64)}: ${issue?.message ?? 'unexpected'}`)
 }
 
-/** The chain that all of them name; null where none does. */
+/** The chain that all of them name; null if none does. */
 function agreed(chain: WalletAddress['chain'] | null, types: readonly (string | undefined)[]) {
   let found = chain
   for (const type of types) {

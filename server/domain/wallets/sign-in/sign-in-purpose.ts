@@ -1,17 +1,21 @@
 import { signInRefused } from './sign-in-error.ts'
 import type { SignInMessage } from './sign-in-message.ts'
 
-/** What a wallet signs to be linked to an account; among the resources of its message. */
 export function linkResource(origin: string, accountId: string): string {
   return `${linkPrefix(origin)}${accountId}`
 }
 
-/** How the sentence begins that the wallet shows to whoever signs a link: what it does must be told in words. */
+/**
+ * The beginning of the statement that a wallet shows before it signs a link, so that the user sees the effect in words.
+ */
 export function linkStatement(accountId: string): string {
   return `Link this wallet to account ${accountId}`
 }
 
-/** A message that signs in links nothing, and one that links a wallet to an account signs in nowhere and links to no other. `linkTo` null: to sign in. */
+/**
+ * Separates sign-ins from links: a sign-in message cannot link a wallet, and a link message works only for its account
+ * and never as a sign-in. `linkTo` is null for a sign-in.
+ */
 export function checkPurpose(
   { statement = '', resources = [] }: SignInMessage,
   { origin, linkTo }: { origin: string; linkTo: string | null },

@@ -16,20 +16,19 @@ import { checksummed, type ContractWalletVerifier, verifyEvmSignature } from './
 import type { SingleUseStore } from './single-use-store.ts'
 import { verifySolanaSignature } from './solana-signature.ts'
 
-/** The grammar of EIP-4361 takes its time: this bounds it to a few milliseconds. */
+/** Limits the slow parsing of the EIP-4361 grammar to a few milliseconds. */
 const MESSAGE_CHARACTERS_MAX = 1_500
 const REMEMBERED_REFUSALS = { entriesMax: 5_000, lifetimeMs: 60_000 }
 const FAMILIAR_WALLETS = { entriesMax: 50_000, lifetimeMs: 3_600_000 }
-/** Refusals that another moment may undo. */
+/** Rejections that may not apply at a later time. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['X402_SIGN_IN_FUTURE_TIMESTAMP', 'X402_SIGN_IN_NOT_BEFORE'])
 
 export interface SignInDeps {
-  /** Origin that messages must be signed for. */
   origin: string
   nonces: SingleUseStore
   accounts: Pick<WalletAccounts, 'callerOf'>
   abuseGuard: Pick<AbuseGuard, 'assertNotBlocked' | 'blameAddress'>
-  /** Null: contract wallets cannot sign in. */
+  /** Null if contract wallets cannot sign in. */
   contractWallets: ContractWalletVerifier | null
   clock: Clock
 }
@@ -41,15 +40,15 @@ interface Proof extends SignInPayload {
 }
 
 /**
- * Signs wallets in by one header (x402's SIGN-IN-WITH-X): EIP-4361 on Base, its Ed25519 sister on Solana. A header is
- * taken once, within 5 minutes of its `Issued At`. Cheap checks come first, then the signature, and the nonce last, so
- * that nobody can use up a wallet's nonce without its key.
+ * Signs wallets in by one header (x402's SIGN-IN-WITH-X): EIP-4361 on Base, its Ed25519 variant on Solana. A header is
+ * accepted only once, within 5 minutes of its `Issued At`. Cheap checks run first, then the signature, and the nonce
+ * last, so that nobody can use up a wallet's nonce without its key.
  */
 export class SignInService {
   readonly #deps: SignInDeps
-  /** By the hash of the header: whoever repeats one costs a hash. */
+  /** Keyed by the hash of the header, so that a repeated header costs only a hash. */
   readonly #refusals = new RecentCache<DomainError>(REMEMBERED_REFUSALS)
-  /** Wallets that signed in from an address go on when somebody else behind it is blocked. */
+  /** Wallets that signed in from an address may continue when the address is blocked because of somebody else. */
   readonly #familiar = new RecentCache<true>(FAMILIAR_WALLETS)
 
   constructor(deps: SignInDeps) {
@@ -57,15 +56,16 @@ export class SignInService {
   }
 
   /**
-   * The wallet that signed the payload, with its account. Fails with `sign_in_refused`, with `abuse_blocked` while the
-   * wallet or, for refused payloads, the address is blocked, and with `unavailable` when the nonce cannot be claimed.
+   * Returns the wallet that signed the payload, with its account. Fails with `sign_in_refused`, with `abuse_blocked`
+   * while the wallet or, for rejected payloads, the address is blocked, and with `unavailable` if the nonce cannot be
+   * claimed.
    */
   async signIn(payload: string, remoteAddress: string): Promise<WalletCaller> {
     const wallet = await this.#proveOrBlame(payload, remoteAddress, null)
     return this.#deps.accounts.callerOf(wallet)
   }
 
-  /** The wallet that signed to be linked to the account and to no other; fails as `signIn` does. */
+  /** Returns the wallet that signed a link to this account; fails like `signIn`. */
   async proveLink(payload: string, remoteAddress: string, accountId: string): Promise<WalletAddress> {
     return this.#proveOrBlame(payload, remoteAddress, accountId)
   }
@@ -81,7 +81,7 @@ export class SignInService {
   }
 
   async #prove(payload: string, remoteAddress: string, linkTo: string | null): Promise<WalletAddress> {
-    // What is refused for one purpose may serve the other.
+    // A payload rejected for one purpose may be valid for the other.
     const hash = payload.length > PAYLOAD_CHARACTERS_MAX ? undefined : hashOf(`${linkTo ?? ''}:${payload}`)
     const before = hash === undefined ? undefined : this.#refusals.get(hash)
     if (before !== undefined) throw before
@@ -100,7 +100,6 @@ export class SignInService {
     }
   }
 
-  /** Everything that needs no cryptography. */
   async #read(payload: string, linkTo: string | null): Promise<Proof> {
     const read = readSignInPayload(payload)
     const wallet = parseWalletAddress(read.address)
@@ -138,7 +137,7 @@ export class SignInService {
   }
 
   async #verifySignature({ wallet, text, signature }: Proof, remoteAddress: string): Promise<void> {
-    // Signatures are dear to check: an address that was blocked for wrong ones gets no further ones checked.
+    // Verifying signatures is expensive, so it is skipped for an address that was blocked for wrong ones.
     if (!this.#familiar.has(familiarity(wallet, remoteAddress)))
       this.#deps.abuseGuard.assertNotBlocked(`ip:${remoteAddress}`)
     const signed = { address: wallet.address, text, signature, clientAddress: remoteAddress }
@@ -158,7 +157,7 @@ export class SignInService {
   }
 }
 
-/** Wallets sign their address in mixed case, which a payload may have lost. */
+/** Wallets sign their address in mixed case, which the payload may have lost. */
 async function rebuilt(fields: SignInMessage, wallet: WalletAddress): Promise<SignInMessage> {
   return { ...fields, address: wallet.chain === 'evm' ? await checksummed(wallet.address) : wallet.address }
 }

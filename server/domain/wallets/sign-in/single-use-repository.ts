@@ -2,12 +2,11 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 import type { SingleUseStore } from './single-use-store.ts'
 
-/** Bounds one statement of the clean-up. */
 const DELETED_ROWS_MAX = 10_000
 
 /**
- * Single use in the database that holds the money: a claim outlives the process that made it, and a lost Redis opens no
- * replay. The clock of the database decides when a claim expires, so processes whose clocks differ agree.
+ * Records claims in the database that holds the money, so that they survive a restart and losing Redis does not allow
+ * replays. The database's clock decides when a claim expires, so processes with different clocks agree.
  */
 export class SingleUseRepository implements SingleUseStore {
   readonly #db: Kysely<Database>
@@ -32,7 +31,6 @@ export class SingleUseRepository implements SingleUseStore {
     return row !== undefined
   }
 
-  /** Deletes expired claims. */
   async deleteExpired(): Promise<void> {
     let deleted: number
     do {

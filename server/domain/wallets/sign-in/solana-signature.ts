@@ -7,7 +7,9 @@ const SIGNATURE_BYTES = 64
 const BASE64_SIGNATURE = /^[A-Za-z0-9+/]{86}==$/
 const BASE58_CHARACTERS_MAX = 88
 
-/** The y coordinates of all points whose order divides 8, little-endian without the sign: with these as keys anybody can sign. */
+/**
+ * The y coordinates of all points whose order divides 8, little-endian without the sign: anybody can sign for such a key.
+ */
 const SMALL_ORDER_Y = new Set([
   '00'.repeat(32),
   `01${'00'.repeat(31)}`,
@@ -15,7 +17,7 @@ const SMALL_ORDER_Y = new Set([
   '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 ])
-/** From the prime 2^255 - 19 on, a coordinate is a second spelling of a smaller one. */
+/** A coordinate at or above the prime 2^255 - 19 is a second spelling of a smaller one. */
 const BEYOND_PRIME = /^(?:e[d-f]|f[0-9a-f])(?:ff){30}7f$/
 
 /** Fails with `sign_in_refused` unless the key at `address` signed the text (Ed25519, RFC 8032). */

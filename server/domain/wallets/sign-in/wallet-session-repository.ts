@@ -8,7 +8,7 @@ export class WalletSessionRepository {
     this.#db = db
   }
 
-  /** Until `expiresAt`, when the session would have ended by itself. */
+  /** Stored until `expiresAt`, when the session would have expired anyway. */
   async revoke(sessionId: string, expiresAt: Date): Promise<void> {
     await this.#db
       .insertInto('revoked_wallet_sessions')
@@ -26,7 +26,7 @@ export class WalletSessionRepository {
     return row !== undefined
   }
 
-  /** By the clock of the database: one process whose clock is ahead would bring ended sessions back. */
+  /** Uses the database's clock, because a process with a fast clock would revive ended sessions. */
   async deleteExpired(at: Date): Promise<void> {
     await sql`delete from revoked_wallet_sessions where expires_at <= ledger_instant(${at}::timestamptz)`.execute(
       this.#db,

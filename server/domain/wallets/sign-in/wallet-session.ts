@@ -12,7 +12,7 @@ import type { WalletSessionRepository } from './wallet-session-repository.ts'
 
 const AUDIENCE = 'graphql'
 const ALGORITHM = 'HS256'
-/** Three parts with dots; no API key looks like it. */
+/** Three parts separated by dots, unlike any API key. */
 const TOKEN = /^[\w-]{1,200}\.[\w-]{1,1000}\.[\w-]{43}$/
 
 const Claims = z.object({ chain: z.enum(['evm', 'solana']), sub: z.string(), exp: z.number(), jti: z.uuid() })
@@ -40,8 +40,8 @@ export interface WalletSessionsDeps {
 }
 
 /**
- * Sessions of wallets that signed in, for clients that cannot sign each request. A token is signed and holds everything
- * there is to know, so only those are stored that were revoked before their time.
+ * Sessions of signed-in wallets, for clients that cannot sign each request. A token is signed and self-contained, so only
+ * revoked sessions are stored.
  */
 export class WalletSessions {
   readonly #deps: WalletSessionsDeps
@@ -56,7 +56,6 @@ export class WalletSessions {
     return TOKEN.test(text)
   }
 
-  /** When a session that begins now ends. */
   expiry(): Date {
     const nowSeconds = Math.floor(this.#deps.clock.nowMs() / 1_000)
     return new Date((nowSeconds + this.#deps.lifetimeSeconds) * 1_000)
@@ -77,7 +76,10 @@ export class WalletSessions {
     return { sessionToken, expiresAt }
   }
 
-  /** Who a token stands for, and until when. Fails with `unauthenticated`, or `forbidden` while the account is suspended. */
+  /**
+   * Returns the wallet and the expiry of a token. Fails with `unauthenticated`, or with `forbidden` while the account is
+   * suspended.
+   */
   async open(token: string): Promise<WalletSession> {
     const { accounts, repository } = this.#deps
     const { sessionId, wallet, expiresAt } = await this.#read(token)
@@ -86,19 +88,19 @@ export class WalletSessions {
   }
 
   /**
-   * Ends the session of a token everywhere, and gives back whose it was; one that was revoked before stays so. Whoever has
-   * a token may end it. Fails with `unauthenticated`.
+   * Revokes a session in every process and returns its wallet; repeating it has no effect. Anyone with the token may
+   * revoke it. Fails with `unauthenticated`.
    */
   async revoke(token: string): Promise<WalletAddress> {
     const { repository, events } = this.#deps
     const { sessionId, wallet, expiresAt } = await this.#read(token)
     await repository.revoke(sessionId, expiresAt)
-    // What is open for the wallet looks again whether its own session stands.
+    // Makes open streams of the wallet check whether their own session is still valid.
     events.announce({ kind: 'account-changed', id: accountIdOf(wallet) })
     return wallet
   }
 
-  /** Tokens that have expired by themselves need no row. */
+  /** An expired token needs no row. */
   async maintain(): Promise<void> {
     await this.#deps.repository.deleteExpired(this.#deps.clock.now())
   }

@@ -1,11 +1,10 @@
-/** A staking contract on Base, as our own node shows it. Amounts are nano-DIEM: one token is one DIEM a day. */
+/** A staking contract on Base, as our own node reports it. Amounts are nano-DIEM: one token is one DIEM a day. */
 export interface StakingChain {
   /**
-   * What each address had in the block that was the newest when the UTC day began; in the order of `addresses`, EVM, in
-   * lower case. In one block a token lies with one owner, so that no token counts twice on a day, however often it moves.
-   * Fails when the node does not answer, or no longer knows that block.
+   * The stake of each address (EVM, lower case) in the newest block at the start of the UTC day, in the order of
+   * `addresses`. In one block a token has one owner, so no token counts twice a day, however often it moves. Fails if the
+   * node does not respond or no longer has that block.
    */
   stakesAtStartOf(day: string, addresses: readonly string[]): Promise<bigint[]>
-  /** What an address has now. */
   stakeNow(address: string): Promise<bigint>
 }

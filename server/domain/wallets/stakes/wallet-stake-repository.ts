@@ -8,7 +8,7 @@ export interface StakeReading {
   day: string
   stakeNano: bigint
   readAt: Date
-  /** Fresh ids for the postings. */
+  /** Creates ids for the ledger entries. */
   newId: () => string
 }
 
@@ -20,8 +20,8 @@ export class WalletStakeRepository {
   }
 
   /**
-   * Stores what a wallet had on a day for the account that it uses now, once, and grants it in the same statement.
-   * Returns the account, or undefined when the day is stored already or has not begun by the database's clock.
+   * Stores a wallet's stake of a day for its current account, only once, and grants the DIEM in the same statement.
+   * Returns the account, or undefined if the day is already stored or has not begun by the database's clock.
    */
   async record({ address, day, stakeNano, readAt, newId }: StakeReading): Promise<string | undefined> {
     const ownId = accountIdOf({ chain: 'evm', address })
@@ -32,7 +32,7 @@ export class WalletStakeRepository {
     return rows[0]?.accountId ?? undefined
   }
 
-  /** Wallets that are linked, or had stake when it was read last, and whose stake of the day is not known yet. */
+  /** Wallets that are linked or had stake at the last reading, and whose stake of the day is unknown. */
   async listDue(day: string, limit: number): Promise<string[]> {
     const { rows } = await sql<{ address: string }>`
       select wallet_address as address from wallet_stakes where stake_nano > 0 and day < ${day}

@@ -7,21 +7,20 @@ import type { WalletAddress } from '../wallet-address.ts'
 import type { StakingChain } from './staking-chain.ts'
 import type { WalletStakeRepository } from './wallet-stake-repository.ts'
 
-/** One call of the node asks for so many. */
 const BATCH_WALLETS = 200
-/** Bounds one turn; the next one goes on. */
+/** Limits one turn; the next one continues. */
 const BATCHES_PER_TURN_MAX = 50
 const WAITING_MAX = 10_000
 const REMEMBERED_WALLETS_MAX = 100_000
-/** Wallets that come together are read together. */
+/** Wallets that arrive within this time are read together. */
 const COLLECT_MS = 200
 
 export interface WalletStakesDeps {
-  /** Null: no staking contract is configured. */
+  /** Null if no staking contract is configured. */
   chain: StakingChain | null
   stakes: WalletStakeRepository
   balanceFeed: { changed(accountId: string): void }
-  /** Lets one process of all take a turn. */
+  /** Allows only one process to take a turn. */
   turns: Pick<SingleUseStore, 'claim'>
   refreshSeconds: number
   clock: Clock
@@ -30,17 +29,16 @@ export interface WalletStakesDeps {
 }
 
 /**
- * Turns what wallets have staked on Base into their accounts' daily DIEM. The block
- * with which a UTC day began decides: stake that came later counts from the next day, and stake that left stays until
- * then. Reading happens apart from requests; while the node is down, nothing that stands changes.
+ * Converts the stake of wallets on Base into their accounts' daily DIEM. The block at the start of a UTC day decides:
+ * later stake counts from the next day, and withdrawn stake until then. Reading runs apart from requests; while the node
+ * is down, existing grants stay.
  */
 export class WalletStakes {
   readonly #deps: WalletStakesDeps
-  /** The day of which a wallet was read last. */
   readonly #readDay = new RecentCache<string>({ entriesMax: REMEMBERED_WALLETS_MAX })
   readonly #waiting = new Set<string>()
   #timer: NodeJS.Timeout | undefined
-  /** A node that failed is asked again by the next refresh, not by every wallet that comes. */
+  /** Set after a failure: only the next refresh asks the node again, not every arriving wallet. */
   #isDown = false
   #reading: Promise<void> = Promise.resolve()
 
@@ -52,7 +50,9 @@ export class WalletStakes {
     return this.#deps.chain !== null
   }
 
-  /** A wallet proved itself: its stake of the day is read soon, unless it was. Costs the request nothing. */
+  /**
+   * Called when a wallet was authenticated: its stake of the day is read soon, unless known. Does not delay the request.
+   */
   notice({ chain, address }: WalletAddress): void {
     if (this.#deps.chain === null || chain !== 'evm') return
     if (this.#readDay.get(address) === utcDay(this.#deps.clock.now()) || this.#waiting.size >= WAITING_MAX) return
@@ -66,12 +66,12 @@ export class WalletStakes {
     }, COLLECT_MS).unref()
   }
 
-  /** What the wallet has staked now, in nano-DIEM; zero where there is nothing to stake in. Fails when the node does not answer. */
+  /** The wallet's current stake in nano-DIEM; zero without a staking contract. Fails if the node does not respond. */
   async stakeNow({ chain, address }: WalletAddress): Promise<bigint> {
     return this.#deps.chain === null || chain !== 'evm' ? 0n : this.#deps.chain.stakeNow(address)
   }
 
-  /** Reads every wallet that waits, and those known from earlier days or by a link, in one process at a time. */
+  /** Reads every waiting wallet, and those known from earlier days or linked, in one process at a time. */
   async refresh(): Promise<void> {
     if (this.#deps.chain === null) return
     await this.#readWaiting()
@@ -90,7 +90,7 @@ export class WalletStakes {
     await this.#reading.catch(() => undefined)
   }
 
-  /** One reading at a time; what the node refused goes on waiting. */
+  /** Runs one reading at a time; wallets that the node failed to report keep waiting. */
   #readWaiting(): Promise<void> {
     this.#reading = this.#drain(this.#reading)
     return this.#reading
@@ -107,7 +107,7 @@ export class WalletStakes {
     this.#isDown = false
   }
 
-  /** A wallet without stake leaves nothing in the database unless it stands there already. */
+  /** Does not store a wallet without stake, unless the database already knows it. */
   async #read(addresses: readonly string[], { keepZero }: { keepZero: boolean }): Promise<void> {
     const { chain, stakes, balanceFeed, clock, ids } = this.#deps
     if (chain === null || addresses.length === 0) return
@@ -127,16 +127,16 @@ export class WalletStakes {
   async #takesTurn(): Promise<boolean> {
     const { turns, clock, refreshSeconds } = this.#deps
     const turn = Math.floor(clock.nowMs() / (refreshSeconds * 1_000))
-    // Reading twice is harmless: where nobody can tell, everybody reads.
+    // Reading twice is harmless, so every process reads if the claim fails.
     return turns.claim(`stake-turn:${turn}`, refreshSeconds * 2_000).catch(() => true)
   }
 }
 
 const STAKE_NANO_MIN = 100_000_000n
-/** Far above any real stake, and far below what a balance can hold. */
+/** Far above any real stake, and far below the maximum of a balance. */
 const STAKE_NANO_MAX = 100_000_000n * 1_000_000_000n
 
-/** Less than 0.1 counts as nothing. */
+/** Stake below 0.1 counts as zero. */
 function countedStake(stakeNano: bigint): bigint {
   if (stakeNano < STAKE_NANO_MIN) return 0n
   return stakeNano < STAKE_NANO_MAX ? stakeNano : STAKE_NANO_MAX

@@ -7,13 +7,13 @@ import { type MeasuredChatUsage, usageBody } from '../usage/chat-usage.ts'
 import { completionText, isRecord } from './completion-text.ts'
 import { withoutThinking } from './thinking.ts'
 
-/** A provider's whole answer, checked as far as clients rely on it. */
+/** A provider's complete response, validated only as far as clients rely on it. */
 export interface ProviderCompletion {
   body: Record<string, unknown>
   choices: Record<string, unknown>[]
 }
 
-/** Fails with `upstream_failed` where the answer is no chat completion. */
+/** Fails with `upstream_failed` if the response is not a chat completion. */
 export async function readCompletion(response: ProviderResponse): Promise<ProviderCompletion> {
   const body = await readJsonAnswer(response)
   const { choices } = body
@@ -27,12 +27,11 @@ function isChoice(choice: unknown): choice is Record<string, unknown> {
   return isRecord(choice) && isRecord(choice['message'])
 }
 
-/** Everything that the model wrote, for counting. */
 export function writtenText(choices: readonly Record<string, unknown>[]): string {
   return choices.map((choice) => completionText(choice['message'])).join('\n')
 }
 
-/** Fills in what clients demand of a choice, and takes the thoughts out where that was asked for. */
+/** Adds the choice members that clients require, and removes the thinking if the caller asked for that. */
 export function toChoices(choices: readonly Record<string, unknown>[], plan: ChatPlan): Record<string, unknown>[] {
   return choices.map((choice, position) => {
     const message = choice['message'] as Record<string, unknown>
@@ -47,7 +46,6 @@ export function toChoices(choices: readonly Record<string, unknown>[], plan: Cha
   })
 }
 
-/** What was charged, in the currency that paid. */
 export function costBody({ chargedNanoUsd, currency }: CompletionParts['receipt']): { usd: number; diem: number } {
   const charged = toUsdNumber(chargedNanoUsd)
   return { usd: currency === 'usd' ? charged : 0, diem: currency === 'diem' ? charged : 0 }
@@ -57,16 +55,15 @@ interface CompletionParts {
   plan: ChatPlan
   usage: MeasuredChatUsage
   receipt: Pick<Receipt, 'chargedNanoUsd' | 'currency'>
-  /** Stand-ins for what the provider left out. */
+  /** Used if the provider omits them. */
   fallback: { id: string; createdSeconds: number }
 }
 
-/** The answer of `POST /chat/completions`. */
 export function completionBody(
   { body, choices }: ProviderCompletion,
   { plan, usage, receipt, fallback }: CompletionParts,
 ): Record<string, unknown> {
-  // The public API never shows the provider's fingerprint.
+  // The public API never exposes the provider's fingerprint.
   const { system_fingerprint: _fingerprint, ...rest } = body
   return {
     ...rest,

@@ -1,6 +1,5 @@
 import type { StreamIdentity } from '../stream/chat-stream-events.ts'
 
-/** One `chat.completion.chunk`. */
 export function toChunk({ id, createdSeconds, model }: StreamIdentity, choices: object[]): Record<string, unknown> {
   return { id, object: 'chat.completion.chunk', created: createdSeconds, model, choices }
 }
@@ -18,7 +17,7 @@ export function responseChunk(
   return toChunk(identity, deltas)
 }
 
-/** In chunks tool calls carry their position, by which clients put the pieces together. */
+/** Adds an index to each tool call, because clients use it to join the pieces of a call. */
 function withIndexedCalls(message: unknown): unknown {
   if (typeof message !== 'object' || message === null || !('tool_calls' in message)) return message
   const calls: unknown = message.tool_calls

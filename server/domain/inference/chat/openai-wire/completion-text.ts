@@ -1,8 +1,8 @@
-/** What a model wrote: every string of a message or of a delta that counts as completion tokens. */
+/** Every string of a message or a delta that counts as completion tokens. */
 export function completionText(part: unknown): string {
   if (!isRecord(part)) return ''
   const { content, reasoning_content: thinking, reasoning, refusal, tool_calls: calls, function_call: call } = part
-  // Some providers give the same thoughts under both names.
+  // Some providers send the same reasoning under both names.
   const thoughts = typeof thinking === 'string' ? thinking : reasoning
   let text = contentText(content) + stringOf(thoughts) + stringOf(refusal) + functionText(call)
   for (const item of Array.isArray(calls) ? calls : []) {

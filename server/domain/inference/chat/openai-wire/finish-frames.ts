@@ -1,6 +1,6 @@
 import { isRecord } from './completion-text.ts'
 
-/** A chunk in two: what it says, and how its choices end; either is undefined if there is nothing of it. */
+/** A chunk split into its content and the finish reasons of its choices; an empty part is undefined. */
 export interface SplitChunk {
   said: Record<string, unknown> | undefined
   finish: Record<string, unknown> | undefined
@@ -12,7 +12,7 @@ export function isFinished(choice: unknown): choice is Record<string, unknown> {
   return reason !== undefined && reason !== null && reason !== ''
 }
 
-/** Separates the ends of choices from what the chunk says, which must not wait for the charge. */
+/** Separates finish reasons from content, because content must not wait for the charge. */
 export function splitFinish(chunk: Record<string, unknown>): SplitChunk {
   const choices: unknown[] = Array.isArray(chunk['choices']) ? chunk['choices'] : []
   const finished = choices.filter(isFinished)

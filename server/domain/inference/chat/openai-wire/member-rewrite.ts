@@ -1,15 +1,13 @@
 interface MemberRewriteOptions {
-  /** The member's name in quotes, which only a key can be: within JSON strings quotes are escaped. */
+  /** The member's name in quotes. It can only be a key, because quotes inside JSON strings are escaped. */
   key: string
-  /** The whole member, as it is replaced. */
   pattern: RegExp
-  /** What stands in its place. */
   replace: (member: string) => string
 }
 
 /**
- * Replaces a member that every chunk of a stream repeats, without parsing the chunks: its text is learned from the first
- * chunk that has it. Texts have one character per byte.
+ * Replaces a member that every chunk of a stream repeats, without parsing the chunks: the first chunk that contains it
+ * provides the text to replace. Strings have one character per byte.
  */
 export class MemberRewrite {
   readonly #options: MemberRewriteOptions
@@ -32,18 +30,17 @@ export class MemberRewrite {
 }
 
 const MODEL_MEMBER = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/
-/** With the comma after it, or before it if it is the last. */
+/** Includes the comma after the member, or before it if the member is the last. */
 const FINGERPRINT_MEMBER =
   /"system_fingerprint"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,|,\s*"system_fingerprint"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")/
 
-/** Our name of the model in place of the provider's. */
 export function renameModel(modelId: string): MemberRewrite {
   const ours = `"model":${Buffer.from(JSON.stringify(modelId)).toString('latin1')}`
   const replace = (member: string): string => (nameOf(member) === modelId ? member : ours)
   return new MemberRewrite({ key: '"model"', pattern: MODEL_MEMBER, replace })
 }
 
-/** The public API never shows the provider's fingerprint. */
+/** The public API never exposes the provider's fingerprint. */
 export function removeFingerprint(): MemberRewrite {
   return new MemberRewrite({ key: '"system_fingerprint"', pattern: FINGERPRINT_MEMBER, replace: () => '' })
 }

@@ -14,10 +14,10 @@ export class OpenAiPassage implements ChatPassage {
   }
 }
 
-/** The choices of one frame; none in a comment, or in bytes that no client can read either. */
+/** The choices of one frame; empty for comments and for bytes that no client can read. */
 export function choicesOf(frame: Buffer): readonly unknown[] {
   const data = frameData(frame)
-  // Without a first look, thousands of comments would each cost an exception.
+  // Skips comments cheaply: parsing thousands of them would throw thousands of exceptions.
   if (data?.trimStart().startsWith('{') !== true) return []
   try {
     const chunk: unknown = JSON.parse(data)
@@ -33,7 +33,7 @@ function toDelta({ index, delta, finish_reason: reason }: Record<string, unknown
   return {
     choice: typeof index === 'number' ? index : 0,
     content: textOf(said['content']),
-    // Some providers give the same thoughts under both names.
+    // Some providers send the same reasoning under both names.
     reasoning: textOf(said['reasoning_content'] ?? said['reasoning']),
     refusal: textOf(said['refusal']),
     toolCalls: calls.filter(isRecord).map(toToolCall),

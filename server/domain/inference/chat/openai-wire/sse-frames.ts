@@ -1,16 +1,16 @@
 const EMPTY: Buffer = Buffer.alloc(0)
 const LINE_FEED = 10
-/** A stream may begin with one. */
+/** A stream may begin with a byte order mark. */
 const BYTE_ORDER_MARK = 0xfeff
-/** A frame that grows beyond this has no end. */
+/** A longer frame is treated as endless. */
 const FRAME_BYTES_MAX = 8 * 1024 * 1024
 
-/** Cuts an event stream's bytes where frames end, so that frames which arrive together leave together. */
+/** Splits an event stream at frame ends, so that frames which arrive together are sent together. */
 export class FrameBuffer {
   #parts: Buffer[] = []
   #bytes = 0
 
-  /** All frames that are complete by now, in one piece; empty while the first of them goes on. */
+  /** Returns all complete frames in one buffer; empty if none is complete yet. */
   push(chunk: Uint8Array): Buffer {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     const end = this.#bytes === 0 ? lastFrameEnd(bytes) : this.#endAcross(bytes)
@@ -26,12 +26,11 @@ export class FrameBuffer {
     return complete
   }
 
-  /** Whether the frame that goes on is longer than any frame may be. */
   get overflowed(): boolean {
     return this.#bytes > FRAME_BYTES_MAX
   }
 
-  /** What came after the last complete frame; some servers end without the last line break. */
+  /** Returns the bytes after the last complete frame; some servers omit the last line break. */
   takeRest(): Buffer {
     const rest = Buffer.concat(this.#parts)
     this.#parts = []
@@ -45,13 +44,13 @@ export class FrameBuffer {
     this.#bytes += bytes.length
   }
 
-  /** The last frame end in `bytes`, which may have begun in what is kept. */
+  /** Position of the last frame end in `bytes`; that frame end may begin in the buffered bytes. */
   #endAcross(bytes: Buffer): number {
     const tail = this.#tail()
     return Math.max(0, lastFrameEnd(Buffer.concat([tail, bytes])) - tail.length)
   }
 
-  /** The last two kept bytes: all that a frame end can have in common with them. */
+  /** The last two buffered bytes, because at most two bytes of a frame end can arrive earlier. */
   #tail(): Buffer {
     const last = this.#parts.at(-1) ?? EMPTY
     if (last.length >= 2) return last.subarray(-2)
@@ -60,7 +59,6 @@ export class FrameBuffer {
   }
 }
 
-/** The frames of bytes that end where a frame ends. */
 export function splitFrames(bytes: Buffer): Buffer[] {
   const frames: Buffer[] = []
   const text = bytes.toString('latin1')
@@ -73,14 +71,16 @@ export function splitFrames(bytes: Buffer): Buffer[] {
   return frames
 }
 
-/** Number of frames in text that ends where a frame ends. */
 export function countFrames(text: string): number {
   let frames = 0
   for (let start = 0; start < text.length; frames++) start = firstFrameEnd(text, start)
   return frames
 }
 
-/** The data of one frame, its lines joined as the event stream format says; undefined for comments and the like. */
+/**
+ * The data of one frame, its lines joined as the event stream format requires; undefined for comments and frames without
+ * data.
+ */
 export function frameData(frame: Buffer): string | undefined {
   const decoded = frame.toString('utf8')
   const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded
@@ -91,12 +91,12 @@ export function frameData(frame: Buffer): string | undefined {
   return lines.map((line) => line.slice(line.startsWith('data: ') ? 6 : 5)).join('\n')
 }
 
-/** Whether the frame is an event of the name `error`, whatever its data looks like. */
+/** Whether the frame is an event named `error`, whatever its data. */
 export function isErrorEvent(frame: string): boolean {
   return /(?:^|[\r\n])event: ?error[ \t]*[\r\n]/.test(frame)
 }
 
-/** Position after the last blank line, 0 where there is none. */
+/** Position after the last blank line; 0 if there is none. */
 export function lastFrameEnd(bytes: Buffer): number {
   const { length } = bytes
   if (length >= 2 && bytes[length - 1] === LINE_FEED && bytes[length - 2] === LINE_FEED) return length
@@ -107,11 +107,11 @@ export function lastFrameEnd(bytes: Buffer): number {
   )
 }
 
-/** Position after the first frame from `from` on, in text that ends where a frame ends. */
+/** Position after the first frame at or after `from`, in text that ends at a frame end. */
 export function firstFrameEnd(text: string, from: number): number {
   const feed = text.indexOf('\n\n', from)
   const end = feed < 0 ? text.length : feed + 2
-  // A server keeps to one kind of line break; without carriage returns nothing else needs a look.
+  // A server uses one kind of line break, so text without carriage returns needs no further check.
   if (!text.slice(from, end).includes('\r')) return end
   const others = [after(text.indexOf('\n\r\n', from), 3), after(text.indexOf('\r\r', from), 2)]
   return Math.min(end, ...others.filter((other) => other > 0))

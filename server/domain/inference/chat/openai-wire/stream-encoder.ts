@@ -6,7 +6,7 @@ import { toChunk, toFrame } from './chunk.ts'
 
 const DONE_FRAME = Buffer.from('data: [DONE]\n\n')
 
-/** OpenAI's `chat.completion.chunk` events. What the model said passes byte for byte. */
+/** OpenAI's `chat.completion.chunk` events. The model's content passes byte for byte. */
 export const encodeOpenAiStream: EncodeChatStream = (events, identity) => {
   const [only] = events
   if (events.length === 1 && only?.kind === 'said') return only.passage.bytes
@@ -29,12 +29,12 @@ function encode(event: ChatStreamEvent, identity: () => StreamIdentity): Buffer 
   }
 }
 
-/** Ends a choice as a provider ends it at its token limit. */
+/** Ends a choice the way a provider does at its token limit. */
 function lengthFrame(identity: StreamIdentity, index: number): Buffer {
   return toFrame(toChunk(identity, [{ index, delta: {}, finish_reason: 'length', logprobs: null }]))
 }
 
-/** Codes and types of errors within a stream; every other failure is the provider's. */
+/** Types and codes of errors within a stream; every other failure is reported as a provider failure. */
 const STREAM_ERRORS: { [Code in DomainErrorCode]?: { type: string; code: string } } = {
   upstream_overloaded: { type: 'server_error', code: 'model_overloaded' },
   unauthenticated: { type: 'authentication_error', code: 'key_inactive' },
@@ -44,7 +44,7 @@ const STREAM_ERRORS: { [Code in DomainErrorCode]?: { type: string; code: string 
 }
 const UPSTREAM_ERROR = { type: 'api_error', code: 'upstream_error' }
 
-/** An error after the headers, in OpenAI's form, which is the only one that clients look for in a stream. */
+/** An error after the headers, in OpenAI's form: the only one that clients recognize in a stream. */
 function errorFrame(error: unknown): Buffer {
   const known = error instanceof DomainError ? error : undefined
   const message = known?.message ?? 'The response could not be completed for an unknown reason. Try again.'

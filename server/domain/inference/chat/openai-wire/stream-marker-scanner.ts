@@ -1,5 +1,5 @@
 export const DONE_MARK = '[DONE]'
-/** Some servers name their failures in it. */
+/** Some servers report failures as a named event. */
 const EVENT_FIELD = 'event:'
 
 type Search = (text: string, from: number) => number
@@ -12,7 +12,10 @@ const SEARCHES: readonly Search[] = [
   (text, from) => (text.startsWith(EVENT_FIELD, from) ? from : find(text, `\n${EVENT_FIELD}`, from)),
 ]
 
-/** The places in a text of frames that the platform must read. However often it is asked, each mark is searched through once. */
+/**
+ * Finds the positions in a text of frames that Sluice must parse. Each marker is searched for only once, however often
+ * the scanner is called.
+ */
 export class StreamMarkerScanner {
   readonly #text: string
   readonly #found = SEARCHES.map(() => -1)
@@ -21,7 +24,7 @@ export class StreamMarkerScanner {
     this.#text = text
   }
 
-  /** The first one at or after `start`, which must not fall; the text's length where there is none. */
+  /** The first position at or after `start`, which must never decrease; the text's length if there is none. */
   firstFrom(start: number): number {
     let first = this.#text.length
     for (const [index, search] of SEARCHES.entries()) {
@@ -40,8 +43,8 @@ function find(text: string, mark: string, from: number): number {
 }
 
 /**
- * The next member of that name with another value than null. Within JSON strings quotes are escaped, so that a quoted key
- * can only be a key, or a string that is no more than that word, which no colon follows.
+ * The next member with this name and a value other than null. Quotes inside JSON strings are escaped, so the quoted name
+ * is either a key or a whole string value, and no colon follows a value.
  */
 function findMember(text: string, key: string, from: number): number {
   for (let at = text.indexOf(key, from); at >= 0; at = text.indexOf(key, at + key.length)) {

@@ -9,26 +9,22 @@ import type { ThinkingChunkFilter } from './thinking.ts'
 
 const EMPTY: Buffer = Buffer.alloc(0)
 
-/** What a piece of a provider's stream holds. */
 export interface StreamPiece {
-  /** Bytes for the client. */
   deliver: Buffer
-  /** The same as the provider sent them, thoughts included: what is counted. */
+  /** The same part as the provider sent it, thinking included; token counts use it. */
   received: Buffer
   frames: number
 }
 
 interface StreamReaderDeps {
-  /** Our id of the model, which clients see in every chunk. */
   modelId: string
-  /** Takes thoughts out where the caller asked for that. */
   thinkingFilter: ThinkingChunkFilter | undefined
 }
 
 /**
- * Reads a provider's event stream for as much as the platform must know: its usage, its end, its failure. Frames pass as
- * bytes; one is parsed only if it is the first, or if a key in it says that it is not ordinary. The ends of choices are
- * kept back, since nothing may look complete before its charge is durable.
+ * Reads from a provider's event stream only what Sluice needs: usage, end and failure. Frames pass through as bytes; a
+ * frame is parsed only if it is the first, or if one of its keys marks it as special. Finish reasons are kept back, so
+ * that no response looks complete before its charge is durable.
  */
 export class StreamReader {
   readonly #buffer = new FrameBuffer()
@@ -48,37 +44,30 @@ export class StreamReader {
     this.#thinkingFilter = thinkingFilter
   }
 
-  /** The provider's last `usage`, as it came. */
   get usage(): unknown {
     return this.#usage
   }
 
-  /** Whether `[DONE]` came. */
   get done(): boolean {
     return this.#done
   }
 
-  /** The `error` that the provider put into its stream. */
   get failure(): unknown {
     return this.#failure
   }
 
-  /** Whether a frame grew beyond all measure. */
   get overflowed(): boolean {
     return this.#buffer.overflowed
   }
 
-  /** The first chunk, parsed. */
   get first(): Readonly<Record<string, unknown>> | undefined {
     return this.#first
   }
 
-  /** The frames that end choices. */
   get finishes(): Buffer {
     return Buffer.concat(this.#finishes)
   }
 
-  /** Positions of the choices that have ended. */
   get finishedChoices(): ReadonlySet<unknown> {
     return this.#finishedChoices
   }
@@ -87,7 +76,7 @@ export class StreamReader {
     return this.#sort(this.#buffer.push(chunk))
   }
 
-  /** The last frame of a server that ended without the blank line after it; nothing where it broke off inside. */
+  /** Returns the last frame if the server ended without the blank line after it; empty if the frame is incomplete. */
   readRest(): StreamPiece {
     const rest = this.#buffer.takeRest()
     const data = frameData(rest)?.trim()
@@ -98,7 +87,7 @@ export class StreamReader {
   }
 
   #sort(bytes: Buffer): StreamPiece {
-    // One character per byte: searching such text is several times faster than searching the bytes.
+    // One character per byte: searching such a string is several times faster than searching bytes.
     const text = bytes.toString('latin1')
     const notable = new StreamMarkerScanner(text)
     const received: Buffer[] = []
@@ -119,14 +108,14 @@ export class StreamReader {
     return { deliver: joined(deliver), received: joined(received), frames }
   }
 
-  /** Where the frames from `start` on end that pass unread: the first chunk is known, and nothing in them is notable. */
+  /** End of the frames from `start` on that can pass unparsed: the first chunk is known, and they contain no marker. */
   #unreadEnd(bytes: Buffer, start: number, notable: StreamMarkerScanner): number {
     if (this.#first === undefined || this.#thinkingFilter !== undefined) return start
     const stop = notable.firstFrom(start)
     return stop === bytes.length ? stop : start + lastFrameEnd(bytes.subarray(start, stop))
   }
 
-  /** What the client gets of one frame: empty where thoughts are taken out, undefined where we keep the frame to ourselves. */
+  /** The bytes of one frame for the client: empty if only thinking was removed, undefined if the frame is kept back. */
   #readFrame(frame: Buffer, text: string): Buffer | undefined {
     const data = frameData(frame)
     if (data === undefined) return frame
@@ -139,7 +128,7 @@ export class StreamReader {
       this.#failure = chunk?.['error'] ?? chunk ?? data
       return undefined
     }
-    // Clients fail on what is no JSON.
+    // Clients fail on a frame that is not JSON.
     if (chunk === undefined) return undefined
     this.#first ??= chunk
     const { usage, error, ...rest } = chunk
@@ -160,7 +149,7 @@ export class StreamReader {
     return said === undefined ? EMPTY : toFrame(this.#asOurs(said))
   }
 
-  /** A choice ends once; a stream of nothing but ends must not fill the memory. */
+  /** Keeps only one end per choice, so that a stream of ends cannot fill the memory. */
   #keepFinish(chunk: Record<string, unknown>): void {
     const ended = chunk['choices'] as { index?: unknown }[]
     if (ended.every(({ index = 0 }) => this.#finishedChoices.has(index))) return
@@ -169,13 +158,12 @@ export class StreamReader {
     for (const { index = 0 } of ended) this.#finishedChoices.add(index)
   }
 
-  /** A parsed chunk as clients get it. */
   #asOurs(chunk: Record<string, unknown>): Record<string, unknown> {
     const { system_fingerprint: _fingerprint, ...shown } = chunk
     return typeof shown['model'] === 'string' ? { ...shown, model: this.#modelId } : shown
   }
 
-  /** Frames that pass unparsed; `text` is `bytes`, one character per byte. */
+  /** Rewrites frames without parsing them; `text` is `bytes` with one character per byte. */
   #rewritten(bytes: Buffer, text: string): Buffer {
     let changed = text
     for (const rewrite of this.#rewrites) changed = rewrite.apply(changed)

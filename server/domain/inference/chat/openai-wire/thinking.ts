@@ -4,12 +4,11 @@ const OPEN = '<think>'
 const CLOSE = '</think>'
 const THINKING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const
 
-/** Takes `<think>` blocks out of text that arrives in pieces; a tag may be cut anywhere between two of them. */
+/** Removes `<think>` blocks from text that arrives in pieces; a tag may be split between two pieces. */
 export class ThinkTagFilter {
   #inside = false
-  /** Between a block and the answer there are line breaks that belong to neither. */
+  /** Set after a block, because the line breaks before the answer belong to neither. */
   #trimming = false
-  /** The beginning of what may become a tag. */
   #held = ''
 
   push(piece: string): string {
@@ -32,7 +31,7 @@ export class ThinkTagFilter {
     return out
   }
 
-  /** What was held back and turned out to be no tag. */
+  /** Returns the text that was kept back and is not a tag. */
   flush(): string {
     const rest = this.#inside ? '' : this.#trimmed(this.#held)
     this.#held = ''
@@ -47,7 +46,6 @@ export class ThinkTagFilter {
   }
 }
 
-/** A whole message without its thoughts. */
 export function withoutThinking(message: Record<string, unknown>): Record<string, unknown> {
   const rest = withoutThinkingFields(message)
   if (typeof rest['content'] !== 'string') return rest
@@ -55,11 +53,11 @@ export function withoutThinking(message: Record<string, unknown>): Record<string
   return { ...rest, content: filter.push(rest['content']) + filter.flush() }
 }
 
-/** Takes the thoughts out of a stream's parsed chunks, each choice by itself. */
+/** Removes thinking from the parsed chunks of a stream, with separate state per choice. */
 export class ThinkingChunkFilter {
   readonly #filters = new Map<unknown, ThinkTagFilter>()
 
-  /** The chunk without thoughts; undefined where nothing is left to tell. */
+  /** Returns the chunk without thinking; undefined if nothing is left. */
   filter(chunk: Record<string, unknown>): Record<string, unknown> | undefined {
     const { choices } = chunk
     if (!Array.isArray(choices) || choices.length === 0) return chunk
@@ -94,7 +92,7 @@ function withoutThinkingFields(part: Record<string, unknown>): Record<string, un
   return rest
 }
 
-/** Length of the longest end of `text` that begins `tag`. */
+/** Length of the longest suffix of `text` that is a prefix of `tag`. */
 function partialTagLength(text: string, tag: string): number {
   for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
     if (tag.startsWith(text.slice(-length))) return length

@@ -2,7 +2,6 @@ import { invalidField } from '../../../validation/parse-input.ts'
 import type { ModelDefinition } from '../../../catalogue/model-definition.ts'
 import type { ChatRequest } from './chat-request.ts'
 
-/** Parts of one message, per type. */
 const PARTS_PER_MESSAGE_MAX: Readonly<Record<string, number>> = {
   image_url: 10,
   input_audio: 5,
@@ -18,7 +17,7 @@ const PART_CAPABILITIES: Readonly<Record<string, { capability: keyof ModelDefini
     video_url: { capability: 'supportsVideoInput', what: 'video' },
   }
 
-/** Fails with `invalid_request` naming the field that asks for more than the model can do. */
+/** Fails with `invalid_request` that names the field if the model does not support it. */
 export function assertCapabilities(model: ModelDefinition, request: ChatRequest): void {
   assertTools(model, request)
   assertParts(model, request)

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { boundedList } from '../../../validation/bounded-list.ts'
 import { safeParseDescribed } from '../../../validation/described.ts'
 
-/** Of one message; each takes time to check. */
+/** Limit per message, because validating each part takes time. */
 const PARTS_MAX = 1_024
 const TOOL_CALLS_MAX = 512
 
-/** Kinds of content parts, and the field that each must have beside `type`; other kinds pass through. */
+/** Required field of each known type of content part, besides `type`; unknown types pass through. */
 const PART_FIELDS: Readonly<Record<string, string>> = {
   text: 'text',
   image_url: 'image_url',
@@ -38,7 +38,7 @@ const ContentPart = z
 
 const Parts = boundedList(ContentPart, PARTS_MAX)
 
-/** In place of a union, which would say only that nothing fits. */
+/** Replaces a union, whose error would say only that nothing matches. */
 const Content = z
   .union([z.string(), z.array(z.unknown())], { error: 'must be a string or a list of content parts' })
   .transform((content, context) => {
@@ -49,7 +49,7 @@ const Content = z
     return z.NEVER
   })
 
-/** Roles whose messages say nothing without content; an assistant may answer with tool calls alone. */
+/** Roles whose messages need content; an assistant message may contain only tool calls. */
 const CONTENT_ROLES = new Set(['user', 'system', 'developer', 'tool'])
 
 export const ChatMessage = z

@@ -14,26 +14,25 @@ import { measurePrompt } from './prompt-size.ts'
 import { type ProviderBody, toProviderBody } from './provider-body.ts'
 import { type ServiceParameterReader, type ServiceParameters } from './service-parameters.ts'
 
-/** Without a limit of the caller's, the token window is charged for an ordinary answer, and corrected afterwards. */
+/** Completion tokens counted against the rate limit if the caller sets no limit; corrected after the response. */
 const ORDINARY_COMPLETION_TOKENS = 1_024
 
-/** A chat request that may run: checked, measured and priced at its worst. */
+/** A validated chat request with its token counts and worst-case price. */
 export interface ChatPlan extends RunPlan {
   resolved: ResolvedModel
   parameters: ServiceParameters
   stream: boolean
   body: ProviderBody
-  /** Number of answers asked for. */
   choices: number
-  /** Our count of the prompt, charged where the provider gives none. */
+  /** Our count of the prompt, charged if the provider reports none. */
   promptTokens: number
-  /** Completion tokens of all choices together that the hold pays for, whatever the prompt turns out to be. */
+  /** Completion tokens of all choices together that the hold covers, however long the prompt turns out to be. */
   heldCompletionTokens: number
-  /** What all choices together are expected to have, until it is known. */
+  /** Expected completion tokens of all choices together, used until the actual number is known. */
   expectedCompletionTokens: number
 }
 
-/** A chat request that is checked, measured and priced, whoever sends it. */
+/** A validated and priced chat request that does not depend on the caller. */
 export type MeasuredChat = Omit<ChatPlan, 'ratePlan'>
 
 export interface ChatPlannerDeps {
@@ -41,13 +40,14 @@ export interface ChatPlannerDeps {
   counter: TokenCounter
   parameters: ServiceParameterReader
   ratePlans: Pick<RatePlans, 'planForText'>
-  /** The service's default system prompts, before the caller's. */
+  /** The service's default system prompts, placed before the caller's. */
   systemPrompts: readonly string[]
 }
 
 /**
- * Checks a chat request against its model and the caller's key, and prices its worst case. Fails with `invalid_request`,
- * `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`; nothing is held or consumed yet.
+ * Validates a chat request against its model and the caller's key, and computes its worst-case price. Fails with
+ * `invalid_request`, `model_not_found`, `model_privacy`, `context_length_exceeded` or `unavailable`. Nothing is reserved
+ * or counted yet.
  */
 export async function planChat(caller: Caller, given: unknown, deps: ChatPlannerDeps): Promise<ChatPlan> {
   const measured = await measureChat(caller.modelPrivacy, given, deps)
@@ -56,7 +56,7 @@ export async function planChat(caller: Caller, given: unknown, deps: ChatPlanner
   return { ...measured, ratePlan }
 }
 
-/** The same for a caller that is known only by the models that it may use. */
+/** Like `planChat`, for a caller of whom only the permitted models are known. */
 export async function measureChat(
   modelPrivacy: ModelPrivacy,
   given: unknown,
@@ -98,12 +98,11 @@ export async function measureChat(
   }
 }
 
-/** Completion tokens that one choice is expected to have. */
 export function expectedTokens(model: { maxCompletionTokens: number }, completionLimit: number | undefined): number {
   return completionLimit ?? Math.min(ORDINARY_COMPLETION_TOKENS, model.maxCompletionTokens)
 }
 
-/** Without a limit of the caller's a model completes up to its cap or the end of its context. */
+/** If the caller sets no limit, a model completes up to its own limit or the end of its context. */
 export function uncappedTokens(
   model: { maxCompletionTokens: number; contextTokens: number },
   promptTokens: number,

@@ -4,10 +4,10 @@ import { DomainError } from '../../../errors.ts'
 import { parseInput } from '../../../validation/parse-input.ts'
 import { ChatMessage } from './chat-message.ts'
 
-/** As many choices as OpenAI allows; each has its share of the hold. */
+/** OpenAI's limit; the hold covers every choice. */
 export const CHOICES_MAX = 128
 
-/** As OpenAI's limit; each message and tool takes time to check. */
+/** OpenAI's limit; validating each message and tool takes time. */
 const MESSAGES_MAX = 2_048
 const TOOLS_MAX = 512
 const STOP_TOKENS_MAX = 4_096
@@ -21,8 +21,8 @@ const Tool = z.looseObject({
 })
 
 /**
- * Body of `POST /chat/completions`. As liberal as OpenAI's: null is absent, unknown fields and
- * unknown enum values pass on to the provider.
+ * Body of `POST /chat/completions`, as liberal as OpenAI's: null means absent, and unknown fields and enum values pass to
+ * the provider.
  */
 export const ChatRequest = z.looseObject({
   model: z.unknown(),
@@ -64,7 +64,7 @@ export const ChatRequest = z.looseObject({
 })
 export type ChatRequest = z.output<typeof ChatRequest>
 
-/** Names that clients of neighbouring APIs send, and the field that each stands for. */
+/** Field names of similar APIs, and the field that each one means. */
 const ALIASES: Readonly<Record<string, string>> = {
   input: 'messages',
   max_output_tokens: 'max_tokens',

@@ -3,8 +3,8 @@ import type { ModelDefinition } from '../../../catalogue/model-definition.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 /**
- * Tokens that one choice may have at most, as the caller asks: `max_completion_tokens` wins over `max_tokens`, and values
- * of zero or less count as absent. Fails with `invalid_request` above the model's cap.
+ * The caller's token limit per choice: `max_completion_tokens` overrides `max_tokens`, and values of zero or less count
+ * as absent. Fails with `invalid_request` above the model's limit.
  */
 export function readCompletionLimit(
   request: Pick<ChatRequest, 'max_completion_tokens' | 'max_tokens'>,

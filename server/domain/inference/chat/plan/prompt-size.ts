@@ -5,36 +5,36 @@ import type { TokenCounter } from '../../tokens/token-counter.ts'
 import type { ChatMessage } from './chat-message.ts'
 import type { ProviderBody } from './provider-body.ts'
 
-/** Tokens that a part without text counts as: what large providers charge at most for one of ordinary size. */
+/** Tokens counted for a part without text: the most that large providers charge for one of ordinary size. */
 const PART_TOKENS: Readonly<Record<string, number>> = {
   image_url: 1_600,
   input_audio: 2_500,
   video_url: 10_000,
   file: 10_000,
 }
-/** Role, separators and the like. */
+/** Covers the role and the separators of a message. */
 const MESSAGE_TOKENS = 4
-/** Providers' tokenizers differ from ours; a hold must cover theirs. */
+/** A hold must cover the provider's tokenizer, which differs from ours. */
 const MARGIN = 1.25
 const MARGIN_TOKENS_PER_MESSAGE = 16
 
-/** Fields that no model reads as text. */
 const SETTINGS = new Set(['messages', 'stream_options', 'stop_token_ids', 'metadata', 'user', 'prompt_cache_key'])
 
 export interface PromptSize {
-  /** Our count, which is charged if the provider gives none. */
+  /** Our count, which is charged if the provider reports none. */
   tokens: number
   /** Tokens of the messages' contents, which every model reads. */
   contentTokens: number
-  /** What the prompt may have by the provider's count. */
+  /** Upper bound of the provider's count. */
   heldTokens: number
 }
 
 type SizedModel = Pick<ModelDefinition, 'contextTokens' | 'promptOverheadTokens' | 'imageTokens'>
 
 /**
- * Counts everything that the model may get to read: messages, tools, schemas, and unknown fields, which may be documents.
- * Fails with `context_length_exceeded` if the contents alone, with what is asked for, do not fit the model's context.
+ * Counts everything that the model may read: messages, tools, schemas and unknown fields, which may contain documents.
+ * Fails with `context_length_exceeded` if the message contents and the requested completion together exceed the model's
+ * context.
  */
 export async function measurePrompt(
   body: ProviderBody,
@@ -60,7 +60,7 @@ export async function measurePrompt(
   }
 }
 
-/** What a prompt of so many tokens by our count may have by the provider's. */
+/** Upper bound of the provider's count for a prompt with this many tokens by our count. */
 export function heldPromptTokens(
   tokens: number,
   messages: number,
@@ -69,7 +69,7 @@ export function heldPromptTokens(
   return Math.ceil(tokens * MARGIN) + messages * MARGIN_TOKENS_PER_MESSAGE + promptOverheadTokens
 }
 
-/** Fails with `context_length_exceeded` if a prompt and what is asked for do not fit. */
+/** Fails with `context_length_exceeded` if the prompt and the requested completion exceed the context. */
 export function assertFitsContext(
   { tokens, atLeast }: TokenCount,
   completionTokens: number | undefined,
@@ -87,13 +87,12 @@ export function assertFitsContext(
 
 interface Collection {
   model: SizedModel
-  /** Texts of contents. */
   contents: string[]
-  /** Texts that a model may read in another form, or not at all. */
+  /** Texts that a model may read in another form or ignore. */
   others: string[]
 }
 
-/** Collects a message's texts; returns the tokens of its other parts. */
+/** Collects a message's texts and returns the tokens of its other parts. */
 function collectMessage(
   { content, role: _role, ...rest }: ChatMessage,
   { model, contents, others }: Collection,

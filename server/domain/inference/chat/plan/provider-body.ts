@@ -8,8 +8,8 @@ import { toOpenAiTool, toOpenAiToolChoice } from './tool-forms.ts'
 import type { ServiceParameters } from './service-parameters.ts'
 
 /**
- * Body for a provider: everything but `model`, which differs from provider to provider. What is left out is undefined, since
- * deleting a member would make every later look at the object slow.
+ * Request body without `model`, whose name differs between providers. Omitted members are undefined, because deleting a
+ * member would make every later access to the object slow.
  */
 export type ProviderBody = Record<string, unknown> & { messages: ChatMessage[] }
 
@@ -24,8 +24,8 @@ interface ProviderBodyOptions {
 }
 
 /**
- * What the provider gets: the caller's request without our own fields, with our system prompts and our request for usage.
- * Fails with `invalid_request` if no message has anything in it.
+ * Builds the body for the provider: the caller's request without our own fields, with our system prompts and a request
+ * for usage. Fails with `invalid_request` if every message is empty.
  */
 export function toProviderBody(request: ChatRequest, options: ProviderBodyOptions): ProviderBody {
   const { parameters } = options
@@ -41,13 +41,13 @@ export function toProviderBody(request: ChatRequest, options: ProviderBodyOption
   applyReasoning(body, options.model, parameters)
   applyToolForms(body)
   applySchemaForm(body)
-  // A provider's usage is what we charge by, whether the caller wants to see it or not.
+  // The charge needs the provider's usage, even if the caller does not ask for it.
   if (request.stream === true) body['stream_options'] = { ...request.stream_options, include_usage: true }
   else leaveOut(body, 'stream_options')
   return body
 }
 
-/** Some clients send an assistant's turn with nothing in it, which providers refuse. */
+/** Removes empty assistant messages, which some clients send and providers reject. */
 function withoutEmptyAssistantTurns(messages: readonly ChatMessage[]): ChatMessage[] {
   return messages.filter((message) => {
     if (message.role !== 'assistant') return true
@@ -56,7 +56,7 @@ function withoutEmptyAssistantTurns(messages: readonly ChatMessage[]): ChatMessa
   })
 }
 
-/** Both fields carry the one limit that was admitted: a provider must not find the larger one in the other. */
+/** Sets both limit fields to the admitted limit, so that a provider cannot use a larger one. */
 function applyCompletionLimit(body: ProviderBody, limit: number | undefined): void {
   for (const field of ['max_completion_tokens', 'max_tokens']) {
     if (body[field] === undefined) continue
@@ -70,14 +70,14 @@ function applyReasoning(body: ProviderBody, model: ModelDefinition, parameters: 
   if (reasoning) {
     const { effort, enabled, summary: _summary, ...others } = reasoning
     if (effort && typeof body['reasoning_effort'] !== 'string') body['reasoning_effort'] = effort
-    // What else it holds is some provider's own extension.
+    // Other members are extensions of some provider.
     if (Object.keys(others).length === 0) leaveOut(body, 'reasoning')
     if (enabled === false) disableThinking(body, model)
   }
   if (parameters.disableThinking) disableThinking(body, model)
 }
 
-/** Models with an effort setting know `none`; the others' chat templates know a switch. */
+/** Models with an effort setting accept `none`; the chat templates of other models have a switch. */
 function disableThinking(body: ProviderBody, { capabilities }: ModelDefinition): void {
   if (capabilities.supportsReasoningEffort) {
     body['reasoning_effort'] = 'none'
@@ -89,14 +89,14 @@ function disableThinking(body: ProviderBody, { capabilities }: ModelDefinition):
   body['chat_template_kwargs'] = { ...settings, enable_thinking: false }
 }
 
-/** Tools in the form that providers know; an empty list of tools is rejected by some. */
+/** Converts tools to the form that providers expect; some providers reject an empty list. */
 function applyToolForms(body: ProviderBody): void {
   const { tools, tool_choice: choice } = body
   if (Array.isArray(tools)) body['tools'] = tools.length === 0 ? undefined : tools.map(toOpenAiTool)
   if (isRecord(choice)) body['tool_choice'] = toOpenAiToolChoice(choice)
 }
 
-/** A schema given directly under `json_schema` gets the envelope that providers expect. */
+/** Adds the envelope that providers expect around a schema given directly under `json_schema`. */
 function applySchemaForm(body: ProviderBody): void {
   const { response_format: format } = body as { response_format?: ChatRequest['response_format'] }
   if (format?.type !== 'json_schema') return

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { parseInput } from '../../../validation/parse-input.ts'
 
-/** The service's own options of a chat request, after the object, the model suffix and the defaults are put together. */
+/** The service's own options of a chat request, merged from the object, the model suffix and the defaults. */
 export interface ServiceParameters {
-  /** Name of the body's field, `<service>_parameters`. */
+  /** Name of the body field, `<service>_parameters`. */
   field: string
   stripThinking: boolean
   disableThinking: boolean
   includeSystemPrompt: boolean
-  /** As the response repeats them, under their wire names. */
+  /** The options that the response repeats, under their wire names. */
   echo: Record<string, unknown>
 }
 
@@ -18,7 +18,7 @@ const flag = (byDefault: boolean) =>
     .nullish()
     .transform((value) => value ?? byDefault)
 
-/** Options that need a back end which this server does not have; their off values pass. */
+/** Rejects options that need a back end which this server does not have; their off values are accepted. */
 const unavailable = (what: string) =>
   flag(false).refine((value) => !value, { error: `this server has no ${what}; send false or omit it` })
 
@@ -31,14 +31,14 @@ const webSearch = z
 const NOTHING = {}
 
 /**
- * Reads `<service>_parameters` and the model suffix, which overrides the object. Unknown keys are dropped, as the public
- * API does. Fails with `invalid_request` that names the parameter.
+ * Reads `<service>_parameters` and the model suffix, which overrides the object. Ignores unknown keys, as the public API
+ * does. Fails with `invalid_request` that names the parameter.
  */
 export class ServiceParameterReader {
   readonly #field: string
   readonly #systemPromptField: string
   readonly #schema: z.ZodType<{ [field: string]: Record<string, unknown> }>
-  /** Of a request that says nothing about them, as nearly all do. */
+  /** Shared by requests that set no options, which nearly all do. */
   readonly #defaults: ServiceParameters
 
   constructor(serviceName: string) {

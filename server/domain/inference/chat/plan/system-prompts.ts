@@ -1,8 +1,8 @@
 import type { ChatMessage } from './chat-message.ts'
 
 /**
- * Puts the service's default prompts before the caller's. A leading system message of the caller is appended to them in
- * one message, since many models' templates take only one.
+ * Puts the service's default prompts before the caller's. A leading system message of the caller is merged into the same
+ * message, because many models' templates accept only one.
  */
 export function withSystemPrompts(messages: readonly ChatMessage[], prompts: readonly string[]): ChatMessage[] {
   if (prompts.length === 0) return [...messages]

@@ -8,8 +8,8 @@ const CHOICE_WORDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A function tool in OpenAI's chat form. Clients of neighbouring APIs send its members without the `function` around them,
- * and Anthropic's call the schema `input_schema`. Every other tool passes as it is.
+ * Converts a function tool to OpenAI's chat form. Clients of similar APIs omit the `function` wrapper, and Anthropic's
+ * call the schema `input_schema`. Other tools pass unchanged.
  */
 export function toOpenAiTool(tool: unknown): unknown {
   if (!isRecord(tool) || isRecord(tool['function']) || typeof tool['name'] !== 'string') return tool
@@ -22,7 +22,7 @@ export function toOpenAiTool(tool: unknown): unknown {
   return { ...rest, type: 'function', function: Object.fromEntries(given) }
 }
 
-/** `{type: "auto"}` stands for the string, and a flat choice of a function for the nested one. */
+/** Converts `{type: "auto"}` to the string, and a flat function choice to the nested form. */
 export function toOpenAiToolChoice(choice: Record<string, unknown>): unknown {
   const { type, name } = choice
   if (typeof type !== 'string' || isRecord(choice['function'])) return choice

@@ -1,52 +1,46 @@
 import type { Receipt } from '../../../metering/hold.ts'
 import type { MeasuredChatUsage } from '../usage/chat-usage.ts'
 
-/** A piece of one tool call; the pieces of a call have the same index. */
+/** A piece of one tool call; all pieces of a call share its index. */
 export interface ToolCallDelta {
   index: number
   id: string | undefined
   name: string | undefined
-  /** A piece of the JSON. */
   arguments: string
 }
 
-/** What a model says next in one of its choices. */
 export interface ChatDelta {
-  /** Position of the choice. */
   choice: number
   content: string
   reasoning: string
   refusal: string
   toolCalls: readonly ToolCallDelta[]
-  /** Null while the choice goes on. */
+  /** Null until the choice ends. */
   finishReason: string | null
 }
 
-/** A stretch of a stream as it came: its deltas are read only for wires that cannot pass its bytes. */
+/** A part of a stream as received; its deltas are read only for wire formats that cannot pass its bytes. */
 export interface ChatPassage {
-  /** Whole frames of an event stream in OpenAI's form. */
   readonly bytes: Buffer
   deltas(): ChatDelta[]
 }
 
-/** What happens in a stream, in this order; `failed` may take the place of everything after the first `said`. */
+/** The events of a stream, in this order; `failed` may replace everything after the first `said`. */
 export type ChatStreamEvent =
   | { kind: 'said'; passage: ChatPassage }
-  /** The charge is durable from here on. The provider ended choices. */
+  /** The provider ended choices; the charge is durable from here on. */
   | { kind: 'finished'; passage: ChatPassage }
-  /** The money ended before these choices did. */
+  /** The balance ran out before these choices ended. */
   | { kind: 'cut'; choices: readonly number[] }
   | { kind: 'charged'; usage: MeasuredChatUsage; receipt: Receipt }
   | { kind: 'failed'; error: unknown }
   | { kind: 'ended' }
 
-/** What every event of one stream may name. */
 export interface StreamIdentity {
   id: string
   createdSeconds: number
-  /** Our id of the model. */
   model: string
 }
 
-/** Writes events in the form of one wire; one stream has one encoder, which may count what it wrote. */
+/** Encodes events in one wire format; each stream has its own encoder, which may keep state. */
 export type EncodeChatStream = (events: readonly ChatStreamEvent[], identity: () => StreamIdentity) => Buffer

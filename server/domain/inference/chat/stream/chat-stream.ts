@@ -32,11 +32,11 @@ export interface ChatStreamParts extends StreamChargeParts {
 const ENDED: IteratorResult<Buffer, undefined> = { done: true, value: undefined }
 
 /**
- * One streamed response: what the provider says as it comes; then, once the charge is durable, the finish reasons, our
- * usage and cost, and the end, in the form of the caller's wire. Whatever ends it, the request is settled or released exactly once: whole (charged),
- * client gone or key inactive (charged for the prompt and what was delivered), money ended (charged to the end of the
- * hold), provider broken (released).
- * An iterator by hand, since generators within generators would cost every chunk several turns of the event loop.
+ * One streamed response in the caller's wire format: the provider's content as it arrives; then, once the charge is
+ * durable, the finish reasons, usage, cost and end. However it ends, the request is settled or released exactly once:
+ * complete (charged), client disconnected or key inactive (charged for the prompt and the delivered part), balance
+ * exhausted (charged up to the hold), provider failed (released). The iterator is written by hand, because nested
+ * generators would cost several turns of the event loop per chunk.
  */
 export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   readonly #parts: ChatStreamParts
@@ -45,15 +45,12 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
   readonly #growth: HoldGrowth
   readonly #charge: StreamCharge
   readonly #source: AsyncIterator<Uint8Array>
-  /** The response of a server that does not stream. */
   #whole: ProviderCompletion | undefined
   #delivered = false
   #sourceEnded = false
-  /** Nothing more comes. */
   #closed = false
-  /** Someone waits for the next bytes. */
   #busy = false
-  /** The end that nobody has read yet, because the key became inactive while the client was slow. */
+  /** The end of the stream, unread because the key became inactive while the client was slow. */
   #unread: Promise<IteratorResult<Buffer, undefined>> | undefined
 
   constructor(parts: ChatStreamParts) {
@@ -72,7 +69,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     return this
   }
 
-  /** The next bytes for the client. Rejects only before the first of them: then nothing was charged. */
+  /** The next bytes for the client. Rejects only before the first bytes, when nothing was charged. */
   async next(): Promise<IteratorResult<Buffer, undefined>> {
     const unread = this.#unread
     this.#unread = undefined
@@ -90,13 +87,12 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     }
   }
 
-  /** The client reads no further. */
   async return(): Promise<IteratorResult<Buffer, undefined>> {
     if (!this.#closed) await this.#abandon()
     return ENDED
   }
 
-  /** A server that cannot stream answers a stream request with plain JSON. */
+  /** Some servers cannot stream and send plain JSON instead. */
   #isWholeAnswer(): boolean {
     return /^application\/(?:[\w.-]+\+)?json\b/i.test(this.#parts.routed.response.contentType)
   }
@@ -122,7 +118,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     while (!this.#sourceEnded && !this.#reader.done) {
       this.#assertSound()
       if (key.isInactive) throw key.failure()
-      // The cheap bound first: only a stream that may have outgrown its hold is counted.
+      // Checks the cheap bound first, so that only a stream that may exceed its hold is counted.
       if (this.#meter.isFull || this.#meter.boundTokens >= this.#growth.heldTokens) {
         const cover = await this.#growth.cover(await this.#meter.count())
         if (cover !== 'extended') return this.#cut(cover)
@@ -145,13 +141,12 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     if (this.#reader.overflowed) throw brokenAnswer('The model provider sent an endless chunk.')
   }
 
-  /** `[DONE]`, usage or a finish reason: some servers leave out two of the three. */
+  /** `[DONE]`, usage or a finish reason: some servers send only one of the three. */
   #isComplete(): boolean {
     if (this.#reader.usage !== undefined || this.#reader.finishedChoices.size > 0) return true
     return this.#delivered && this.#reader.done
   }
 
-  /** The hold cannot grow any more. */
   async #cut(reason: 'insufficient' | 'key_inactive' | 'lost'): Promise<ChatStreamEvent[]> {
     const { key, plan } = this.#parts
     if (reason === 'key_inactive') throw key.failure()
@@ -182,7 +177,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     this.#close()
     this.#cancelUpstream()
     if (this.#delivered && !this.#charge.begun && (key.isInactive || isInactiveKey(error))) return this.#endForKey()
-    // Before the settlement, whatever is thrown comes from the provider's connection.
+    // Before the settlement, any other error comes from the provider's connection.
     const isOurs = this.#charge.begun || error instanceof DomainError
     const broken = isOurs ? error : brokenAnswer("The model provider's response ended early.", error)
     const reason = key.isInactive && !this.#charge.begun ? key.failure() : broken
@@ -192,7 +187,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     return this.#encoded([{ kind: 'failed', error: reason }])
   }
 
-  /** The key or its account has ended: the owner pays for what was delivered. */
+  /** Ends the stream when the key or its account becomes inactive; the owner pays for the delivered part. */
   async #endForKey(): Promise<IteratorResult<Buffer, undefined>> {
     const { key, log } = this.#parts
     try {
@@ -207,7 +202,7 @@ export class ChatStreamRun implements AsyncIterableIterator<Buffer, undefined> {
     }
   }
 
-  /** A client that does not read keeps nothing open. */
+  /** Ends the stream without waiting for the client, so that a slow client keeps nothing open. */
   #endUnread(): void {
     if (this.#busy || this.#closed || !this.#delivered) return
     this.#unread = this.#fail(this.#parts.key.failure())

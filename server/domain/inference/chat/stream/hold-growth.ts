@@ -5,31 +5,29 @@ import type { ChatPlan } from '../plan/chat-plan.ts'
 
 const SLICE_TOKENS_MIN = 256
 const LAST_SLICE_TOKENS = 16
-/** Our count may be above the provider's: a stream that keeps its limit by the provider's is not cut by ours. */
+/** Our count may exceed the provider's: a stream within its limit by the provider's count must not be cut by ours. */
 const TOLERANCE = 1.125
 const TOLERANCE_TOKENS = 16
 
-/** Lets a hold grow with a stream that writes more than was held for, until the money ends. */
+/** Extends the hold of a stream that writes more than it covers, until the balance runs out. */
 export class HoldGrowth {
   readonly #plan: ChatPlan
   readonly #metered: MeteredRequest
   #heldTokens: number
-  /** Why the hold cannot grow any more. */
   #end: Exclude<ExtendOutcome, 'extended'> | undefined
 
   constructor(plan: ChatPlan, metered: MeteredRequest) {
     this.#plan = plan
     this.#metered = metered
-    // Where output is free, no length costs more than was held.
+    // If output is free, no length costs more than the hold.
     this.#heldTokens = plan.resolved.pricing.outputIsFree ? Number.POSITIVE_INFINITY : plan.heldCompletionTokens
   }
 
-  /** Completion tokens that the hold pays for. */
   get heldTokens(): number {
     return this.#heldTokens
   }
 
-  /** Whether a stream of so many tokens may go on, or why not; extends the hold if it must. */
+  /** Extends the hold if needed; the result says whether a stream with this many tokens may continue, or why not. */
   async cover(tokens: number): Promise<ExtendOutcome> {
     while (this.#end === undefined && tokens >= this.#heldTokens) await this.#extend()
     if (this.#end === undefined) return 'extended'

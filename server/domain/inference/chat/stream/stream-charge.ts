@@ -8,13 +8,12 @@ export interface StreamChargeParts {
   run: MeteredRun
 }
 
-/** What a stream was charged. */
 export interface StreamCharged {
   usage: MeasuredChatUsage
   receipt: Receipt
 }
 
-/** Ends the run of one stream, exactly once: by a charge or by a release. */
+/** Ends the run of one stream exactly once, by a charge or a release. */
 export class StreamCharge {
   readonly #parts: StreamChargeParts
   readonly #countCompletion: () => Promise<number>
@@ -25,18 +24,16 @@ export class StreamCharge {
     this.#countCompletion = countCompletion
   }
 
-  /** Whether the run is charged or released, or about to be. */
   get begun(): boolean {
     return this.#begun
   }
 
-  /** Charges a whole response by the provider's usage if it is sound. */
+  /** Charges a complete response, by the provider's usage if it is plausible. */
   async whole(reported: unknown): Promise<StreamCharged> {
     this.#begun = true
     return this.#settle(await this.#measure(reported), 'completed')
   }
 
-  /** Charges what was delivered of a response that did not end by itself. */
   async part(outcome: UsageOutcome, reported?: unknown): Promise<StreamCharged> {
     this.#begun = true
     const usage =
@@ -46,7 +43,6 @@ export class StreamCharge {
     return this.#settle(usage, outcome)
   }
 
-  /** Charges nothing. */
   async release(): Promise<void> {
     if (this.#begun) return
     this.#begun = true

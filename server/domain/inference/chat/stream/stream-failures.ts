@@ -7,7 +7,7 @@ export function isInactiveKey(error: unknown): boolean {
   return error instanceof DomainError && error.code === 'unauthenticated'
 }
 
-/** The failure that a provider put into its stream, in its own words, cleaned. */
+/** The failure that a provider reported in its stream, with its message cleaned. */
 export function reportedFailure(failure: unknown): DomainError {
   const words = isRecord(failure) ? failure['message'] : failure
   const reason = typeof words === 'string' ? cleanUpstreamMessage(words) : undefined

@@ -2,7 +2,10 @@ import type { RequestContext } from '../../../caller.ts'
 import type { CredentialWatch } from '../../../auth/credential-watch.ts'
 import { DomainError } from '../../../errors.ts'
 
-/** The credential that pays for one stream, watched until `release`; its signal aborts the upstream if the client or the key is gone. */
+/**
+ * The credential that pays for one stream, watched until `release`. Its signal aborts the provider request if the client
+ * disconnects or the key becomes inactive.
+ */
 export class StreamKey {
   readonly #upstream = new AbortController()
   readonly #stopWatching: () => void

@@ -3,14 +3,14 @@ import { completionText, isRecord } from '../openai-wire/completion-text.ts'
 import { choicesOf } from '../openai-wire/openai-passage.ts'
 import { splitFrames } from '../openai-wire/sse-frames.ts'
 
-/** Delivered frames are kept raw up to this size; then they are counted and let go. */
+/** Delivered frames are kept unparsed up to this size, then counted and dropped. */
 const KEPT_BYTES_MAX = 256 * 1024
-/** What the members that every chunk repeats take at least, beside the values of `id`, `object` and `model`. */
+/** Minimum size of the members that every chunk repeats, without the values of `id`, `object` and `model`. */
 const ENVELOPE_BYTES = 100
 
 /**
- * Knows what a stream has delivered without parsing it: an upper bound of its tokens from its bytes, which is enough while
- * the hold is far, and the exact count when it is asked for.
+ * Measures a delivered stream without parsing it: an upper bound of its tokens from its bytes, which is enough while the
+ * hold is far away, and the exact count on request.
  */
 export class StreamMeter {
   readonly #counter: TokenCounter
@@ -19,7 +19,7 @@ export class StreamMeter {
   #envelopeBytes = 0
   #envelopeKnown = false
   #countedTokens = 0
-  /** Upper bound of the tokens in the kept frames: a token is a byte at least. */
+  /** Upper bound of the tokens in the kept frames: a token has at least one byte. */
   #boundTokens = 0
   #counting: Promise<void> = Promise.resolve()
 
@@ -27,7 +27,7 @@ export class StreamMeter {
     this.#counter = counter
   }
 
-  /** The values that every chunk of this stream repeats, so that they are not taken for text. The first chunk tells. */
+  /** Learns from the first chunk the values that every chunk repeats, so that they are not counted as text. */
   learnEnvelope(first: Readonly<Record<string, unknown>> | undefined): void {
     if (this.#envelopeKnown || first === undefined) return
     this.#envelopeKnown = true
@@ -44,22 +44,20 @@ export class StreamMeter {
     this.#kept.push(bytes)
     this.#keptBytes += bytes.length
     const text = bytes.length - frames * this.#envelopeBytes
-    // Shorter frames than the first one's members need: this provider repeats nothing.
+    // A frame is shorter than the first chunk's members, so this provider does not repeat them.
     if (text < 0) this.#envelopeBytes = 0
     this.#boundTokens += text < 0 ? bytes.length : text
   }
 
-  /** Whether so much is kept that it should be counted. */
   get isFull(): boolean {
     return this.#keptBytes > KEPT_BYTES_MAX
   }
 
-  /** No fewer tokens than were delivered. */
   get boundTokens(): number {
     return this.#countedTokens + this.#boundTokens
   }
 
-  /** The tokens that were delivered, by our own count. Calls that overlap count nothing twice. */
+  /** The delivered tokens by our own count. Overlapping calls count nothing twice. */
   async count(): Promise<number> {
     const texts = new Map<unknown, string>()
     for (const frame of this.#kept.flatMap(splitFrames)) this.#collect(frame, texts)
@@ -75,7 +73,7 @@ export class StreamMeter {
     for (const text of texts) this.#countedTokens += await this.#counter.countCompletion(text)
   }
 
-  /** Joins the text of each choice, since the pieces of a word are more tokens than the word. */
+  /** Joins the text of each choice before counting, because the pieces of a word have more tokens than the word. */
   #collect(frame: Buffer, texts: Map<unknown, string>): void {
     for (const choice of choicesOf(frame)) {
       if (!isRecord(choice)) continue

@@ -7,7 +7,7 @@ import type { ChatPlan } from '../plan/chat-plan.ts'
 import { isRecord } from '../openai-wire/completion-text.ts'
 
 export interface ChatTokens extends TokenUsage {
-  /** Part of the completion; undefined if the provider does not report it. */
+  /** Included in the completion tokens; undefined if the provider does not report them. */
   reasoningTokens: number | undefined
 }
 
@@ -16,12 +16,11 @@ export type MeasuredChatUsage = MeasuredUsage<ChatTokens>
 interface Measurement {
   plan: ChatPlan
   metered: Pick<MeteredRequest, 'hold' | 'extend'>
-  /** The provider's `usage` object, as it came. */
   reported: unknown
   countCompletion: () => Promise<number>
 }
 
-/** The usage of a chat that is charged; an empty completion is implausible if there is text. */
+/** The usage to charge for a chat; an empty completion is implausible if there is text. */
 export async function measureUsage({
   plan,
   metered,
@@ -41,7 +40,7 @@ export async function measureUsage({
   })
 }
 
-/** Our own count of a request that delivered so many completion tokens. */
+/** Our own count for a request that delivered this many completion tokens. */
 export function estimateUsage(plan: ChatPlan, completionTokens: number): MeasuredChatUsage {
   const tokens = countedTokens(plan, completionTokens)
   return { tokens, priced: plan.resolved.pricing.price(tokens), estimated: true }
@@ -56,7 +55,6 @@ export function toCharge({ tokens, priced, estimated }: MeasuredChatUsage, outco
   return { lines: priced.lines, outcome, estimated, used }
 }
 
-/** `usage` on the wire. */
 export function usageBody({ tokens }: MeasuredChatUsage): Record<string, unknown> {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = tokens
   return {
@@ -68,7 +66,7 @@ export function usageBody({ tokens }: MeasuredChatUsage): Record<string, unknown
   }
 }
 
-/** The forms that OpenAI, DeepSeek and Anthropic's own servers use; undefined if any number is not a count. */
+/** Reads the forms used by the servers of OpenAI, DeepSeek and Anthropic; undefined if any number is not a count. */
 function readUsage(reported: unknown): ChatTokens | undefined {
   if (!isRecord(reported)) return undefined
   const promptDetails = recordOf(reported['prompt_tokens_details'])
