@@ -11,7 +11,10 @@
  * script costs more than what one request does in it.
  */
 
-/** `load_windows` reads the windows of the next request, and its instant: time never runs behind what a window has seen. */
+/**
+ * `load_windows` reads the windows of the next request and its instant: time never runs behind the newest instant a
+ * window has seen.
+ */
 const READ_REQUESTS = `
 local next_key, next_arg = 1, 1
 local time = redis.call('TIME')
@@ -114,9 +117,9 @@ end
 `
 
 /**
- * KEYS: the windows of each request. ARGV, for each request: its instant or -1 for the server's, number of windows, then
- * limit, milliseconds, buckets and weight of each window. Replies, for each request: refusing window or 0, instant at
- * which its weight fits or -1, instant of booking, then sum and reset of each window.
+ * KEYS: the windows of each request. ARGV, for each request: its instant or -1 for the server's, number of windows,
+ * then limit, milliseconds, buckets and weight of each window. Replies, for each request: rejecting window or 0,
+ * instant at which its weight fits or -1, instant of booking, then sum and reset of each window.
  */
 export const CONSUME_SCRIPT = `${READ_REQUESTS}
 local function refusal(windows, at)
@@ -163,7 +166,7 @@ end
 return reply
 `
 
-/** As CONSUME_SCRIPT, without consuming. */
+/** Like CONSUME_SCRIPT, without consuming. */
 export const PEEK_SCRIPT = `${READ_REQUESTS}
 while ARGV[next_arg] do
   local windows, at = load_windows()
