@@ -1,14 +1,14 @@
-/*
- * Time is the server's, so that no process's clock decides; where a simulation passes an instant of its own, that is taken
- * instead. A script that calls TIME before it writes needs a server that replicates effects, as Redis does since version 5.
+/**
+ * Time is the server's, so no process's clock decides; a simulation may pass its own instant instead. A script that
+ * calls TIME before it writes needs a server that replicates effects, as Redis does since version 5.
  *
  * A window is one hash: `t` the instant of its latest booking, `s` the sum of all buckets, and for each ring slot its
  * count under the slot's number and its latest booking under `l` and the number. A bucket counts as a whole until its
- * latest booking has left the window. What expired is subtracted when the next consumption is booked, so a refusal
+ * latest booking has left the window. Expired counts are subtracted when the next consumption is booked, so a rejection
  * writes nothing.
  *
- * A script takes several requests, one after the other, each as if it were alone: sending, running and answering a
- * script costs more than what one request does in it.
+ * A script takes several requests, one after the other, each as if it were alone: sending, running and replying to a
+ * script costs more than the work of one request in it.
  */
 
 /**
