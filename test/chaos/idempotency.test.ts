@@ -79,7 +79,7 @@ describe.runIf(hasEngine('postgres'))('requests under idempotency keys to a serv
     expect(await audit(database, accountId, MOMENTS.length * KEYS_PER_KILL)).toEqual([])
   })
 
-  test('between its answer and its charge are charged once, and the node is not asked again', async () => {
+  test('between its response and its charge are charged once, and the node is not asked again', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     await using first = await startNext(database, upstream)

@@ -72,7 +72,7 @@ describe('payments on Base', () => {
     await expectBooksEqual(5_000_000n)
   })
 
-  it('credits it once for two processes, both of which give the first answer', async () => {
+  it('credits it once for two processes, both of which give the first response', async () => {
     const twin = await app.server.startTwin()
     const payload = await signAuthorization(await createFundedPayer(app.base))
     const headers = paymentHeader(baseRequirement(), payload)
@@ -138,7 +138,7 @@ describe('payments on Base', () => {
 describe('a payment on a chain that stands still', () => {
   afterEach(() => app.close())
 
-  it('is answered as pending, and credited once when the chain goes on', async () => {
+  it('gets a pending response, and is credited once when the chain continues', async () => {
     app = await startPaymentsApp(IMPATIENT)
     const payload = await signAuthorization(await createFundedPayer(app.base))
     await app.base.stopMining()

@@ -144,7 +144,7 @@ describe('payments on Solana', () => {
     await expectBooksEqual(0n)
   })
 
-  it('refuses a payment without funds, which passes once the payer has them', async () => {
+  it('rejects a payment without funds, which passes once the payer has them', async () => {
     const payer = await createSolanaPayer(app.solana, 4_999_999n)
     const payment = header(await signSolanaPayment(app.solana, payer))
     expect(await topUp(payment)).toMatchObject({ status: 400, body: { code: 'PAYMENT_VERIFICATION_FAILED' } })

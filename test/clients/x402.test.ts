@@ -97,7 +97,7 @@ describe.each([
     expect(await walletBalanceNanoUsd(payer.address)).toBe(5_000_000_000n)
   })
 
-  test('pays on its first chat: 10 USD settle, the answer comes, and only the answer is charged', async () => {
+  test('pays on its first chat: 10 USD settle, the response comes, and only the response is charged', async () => {
     const payer = await createPayer()
     const before = await payer.holdings()
     const response = await payer.fetch(`${app.server.baseUrl}/chat/completions`, {
@@ -119,7 +119,7 @@ describe.each([
   })
 })
 
-test('a stock client keeps its cap: it refuses to sign what its owner did not allow', async () => {
+test('a stock client keeps its cap: it rejects to sign what its owner did not allow', async () => {
   const account = await createFundedPayer(app.base)
   const client = new x402Client().register(BASE_NETWORK, new ExactEvmScheme(account))
   const paying = wrapFetchWithPayment(fetch, client)(`${app.server.baseUrl}/x402/top-up`, { method: 'POST' })

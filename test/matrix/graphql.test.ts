@@ -82,7 +82,7 @@ describe.each(lines)('%s', (_name, line) => {
   const expected = GRAPHQL_AUDIENCES[line.audience]
   const isRefused = (credential: CredentialName) => expected[credential] !== 'served'
 
-  test('is answered to those who may ask, and refused to everybody else without a trace', async () => {
+  test('is answered to those who may ask, and rejected to everybody else without a trace', async () => {
     const variables = await variablesOf(line)
     const before = await scene.fingerprint()
     const found: Partial<Record<CredentialName, string>> = {}

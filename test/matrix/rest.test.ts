@@ -47,7 +47,7 @@ test('every route has its line, and every line its route', () => {
   expect(Object.keys(REST_LINES).toSorted()).toEqual(known.toSorted())
 })
 
-test('a request that is let through leaves a trace, or the traces of refused ones would prove nothing', async () => {
+test('a request that is let through leaves a trace, or the traces of rejected ones would prove nothing', async () => {
   const before = await scene.fingerprint()
   const paid = { path: '/chat/completions', body: CHAT }
   expect(verdictOf(await send('POST /chat/completions', paid, 'inference'))).toBe('served')
@@ -60,7 +60,7 @@ describe.each(lines)('%s', (name, line) => {
   const expected = expectedOf(line)
   const letThrough = (credential: CredentialName) => expected[credential] === (line.served ?? 'served')
 
-  test('is answered to those who may call it, and refused to everybody else without a trace', async () => {
+  test('is answered to those who may call it, and rejected to everybody else without a trace', async () => {
     const request = await line.request(scene)
     const before = await scene.fingerprint()
     const found: Partial<Record<CredentialName, string>> = {}

@@ -35,7 +35,7 @@ describe("an account's operations", () => {
     expect(await headers(account.adminKey)).toEqual(['3', '0', 'global'])
   })
 
-  it('are refused with a code and the wait once it is used up, and served after the announced reset', async () => {
+  it('are rejected with a code and the wait once it is used up, and served after the announced reset', async () => {
     await useUp()
     const refused = await read(account.inferenceKey)
     expect(refused.status).toBe(429)
@@ -48,7 +48,7 @@ describe("an account's operations", () => {
     expect((await read(account.inferenceKey)).errors).toEqual([])
   })
 
-  it('change nothing when they are refused', async () => {
+  it('change nothing when they are rejected', async () => {
     await useUp()
     const mutation = 'mutation { createApiKey(input: { type: ADMIN, description: "x" }) { __typename } }'
     expect(codes(await harness.run(mutation, { key: account.adminKey }))).toEqual(['RATE_LIMITED'])
@@ -83,7 +83,7 @@ describe('a subscription', () => {
     await socket.close()
   })
 
-  it('is refused as an event stream with 429', async () => {
+  it('is rejected as an event stream with 429', async () => {
     await useUp()
     const headers = { accept: 'text/event-stream', authorization: `Bearer ${account.adminKey}` }
     const response = await harness.post(JSON.stringify({ query: BALANCE }), headers)

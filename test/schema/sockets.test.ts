@@ -30,7 +30,7 @@ const newKey = async (expiresAt: string | null = null) => {
 const untilClosing = ({ webSocket }: GraphqlSocket) =>
   eventually(() => expect(webSocket.readyState).not.toBe(WebSocket.OPEN))
 
-describe('a socket is refused', () => {
+describe('a socket is rejected', () => {
   it.each([
     ['without a credential', undefined],
     ['with a wrong key', { authorization: 'Bearer wrong' }],
@@ -41,7 +41,7 @@ describe('a socket is refused', () => {
     expect((await socket.closed).code).toBe(4401)
   })
 
-  it('with an expired key: 4401', async () => {
+  it('if its key is expired: 4401', async () => {
     const { secret } = await newKey('2026-01-15T12:00:01Z')
     harness.clock.advance(2_000)
     const socket = await GraphqlSocket.open(harness.socketUrl)
@@ -67,7 +67,7 @@ describe('a socket is refused', () => {
     expect((await socket.closed).code).toBe(4408)
   })
 
-  it('with another protocol', async () => {
+  it('if it requests another protocol', async () => {
     const socket = new GraphqlSocket(harness.socketUrl, { protocol: 'graphql-ws' })
     await once(socket.webSocket, 'error')
   })
@@ -161,19 +161,19 @@ describe('a socket is closed', () => {
     expect((await socket.closed).code).toBe(4403)
   })
 
-  it('with 1009 by a message over 64 KiB', async () => {
+  it('with 1009 after a message over 64 KiB', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.subscribe('1', `{ __typename } # ${'x'.repeat(64 * 1024)}`)
     expect((await socket.closed).code).toBe(1009)
   })
 
-  it('with 4400 by a message that is none', async () => {
+  it('with 4400 after a message outside the protocol', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.webSocket.send('garbage')
     expect((await socket.closed).code).toBe(4400)
   })
 
-  it('with 4409 by a second operation of the same id', async () => {
+  it('with 4409 after a second operation with the same id', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.subscribe('1', BALANCE)
     socket.subscribe('1', BALANCE)
@@ -208,7 +208,7 @@ describe('a socket is closed', () => {
     await alive.close()
   })
 
-  it('with 1001 when the server goes', async () => {
+  it('with 1001 when the server shuts down', async () => {
     const harness = await startGraphqlHarness()
     const { adminKey } = await harness.createAccount()
     const socket = await GraphqlSocket.open(harness.socketUrl, adminKey)
@@ -237,7 +237,7 @@ describe('operations on a socket', () => {
     await socket.close()
   })
 
-  it('beyond those are refused with a code, and after 100 refusals the socket is closed', async () => {
+  it('beyond those are rejected with a code, and after 100 rejections the socket is closed', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     for (let id = 0; id < 10_000; id++) socket.subscribe(String(id), BALANCE)
     const refusals: unknown[] = []

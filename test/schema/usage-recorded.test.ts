@@ -107,14 +107,14 @@ describe('usageRecorded', () => {
     await Promise.all(watchers.map((watcher) => watcher.close()))
   })
 
-  it.each([['x'], ['']])('refuses the cursor %j', async (after) => {
+  it.each([['x'], ['']])('rejects the cursor %j', async (after) => {
     subscribe('1', after)
     expect(await socket.next()).toMatchObject({
       payload: { errors: [{ extensions: { code: 'BAD_USER_INPUT', field: 'after' } }] },
     })
   })
 
-  it('is refused to an INFERENCE key', async () => {
+  it('is rejected to an INFERENCE key', async () => {
     const other = await GraphqlSocket.open(harness.socketUrl, account.inferenceKey)
     other.subscribe('1', 'subscription { usageRecorded { cursor } }')
     expect(await other.next()).toMatchObject({ payload: { errors: [{ extensions: { code: 'FORBIDDEN' } }] } })

@@ -177,7 +177,7 @@ describe('linkWallet', () => {
     expect((await app.app.services.wallets.links.list(account.accountId)).length).toBe(20)
   })
 
-  test('two accounts that link one wallet at once: one gets it, and its money', async () => {
+  test('gives a wallet and its money to only one of two accounts that link it at once', async () => {
     const { signer } = await app.createWallet(7n * USD)
     const accounts = await Promise.all(Array.from({ length: 4 }, () => app.createAccount({ grantNanoUsd: 0n })))
     const answers = await Promise.all(accounts.map((account) => link(signer, account)))
@@ -210,7 +210,7 @@ describe('linkWallet', () => {
     await app.assertLedgerClean()
   })
 
-  test("what is left of the wallet's DIEM of the day moves as DIEM", async () => {
+  test("moves the rest of the wallet's DIEM of the day as DIEM", async () => {
     const { signer, accountId: ownId } = await app.createWallet(USD)
     await app.app.services.accounts.setStake(ownId, 5n * USD)
     const account = await app.createAccount({ grantNanoUsd: 0n })

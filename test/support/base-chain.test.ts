@@ -56,7 +56,7 @@ describe('the dollar token on the test chain, as stock facilitators see it', () 
     expect(await settle(undeployed)).toBe('settled')
   })
 
-  test('refuses what is early, late, cancelled, unfunded, signed for another chain or taken by a front-runner', async () => {
+  test('rejects what is early, late, cancelled, unfunded, signed for another chain or taken by a front-runner', async () => {
     const payer = await createFundedPayer(chain)
     const now = BigInt(Math.floor(Date.now() / 1000))
     expect(await settle(await signAuthorization(payer, { validAfter: now + 100n }))).toContain('valid_after')

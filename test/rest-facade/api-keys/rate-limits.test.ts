@@ -54,7 +54,7 @@ const text = (apiModelId: string, requests: number, tokens: number) => ({
 })
 
 describe('GET /api_keys/rate_limits', () => {
-  test('has both balances in its headers, a currency that the account never had as zero', async () => {
+  test('has both balances in its headers, with zero for a currency that the account never used', async () => {
     const { accountId } = await app.createAccount()
     const { secret } = await createKey(accountId)
     const { headers } = await get('/api_keys/rate_limits', secret)
@@ -116,7 +116,7 @@ describe('GET /api_keys/rate_limits', () => {
     })
   })
 
-  test('shows what the operator set, which is what the limiter refuses by', async () => {
+  test('shows what the operator set, which is what the limiter rejects by', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret, keyId } = await createKey(accountId)
     const {
@@ -145,7 +145,7 @@ test('a route that needs no key tells its limits to those who send one', async (
   expect(await headersOf({})).toEqual([null, null, null])
 })
 
-describe('the headers of a refusal', () => {
+describe('the headers of a rejection', () => {
   test('name the windows of the model, and the same request passes after each announced reset', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await createKey(accountId)
@@ -211,7 +211,7 @@ describe('GET /api_keys/rate_limits/log', () => {
     })
   })
 
-  test('lists the refusals of a block after too many failures', async () => {
+  test('lists the rejections of a block after too many failures', async () => {
     const { accountId, adminKey } = await app.createAccount()
     const { secret, keyId } = await createKey(accountId)
     for (let count = 0; count < 21; count++) expect((await chat(secret, { model: 'none' })).status).toBe(404)
@@ -238,7 +238,7 @@ describe('GET /api_keys/rate_limits/log', () => {
     expect((await get('/api_keys/rate_limits', secret)).status).toBe(429)
   })
 
-  test("is for ADMIN keys, and shows no other account's refusals", async () => {
+  test("requires an ADMIN key, and shows no other account's rejections", async () => {
     const { accountId } = await app.createAccount()
     const { secret } = await createKey(accountId)
     const refused = await get('/api_keys/rate_limits/log', secret)

@@ -162,7 +162,7 @@ test.each(['default', 'gpt-4o'])('the name %s gives the model that it stands for
 
 describe('400 and 404', () => {
   test.each(['/models?type=decision', '/models?type=', '/models/traits?type=all', '/models?type=text&type=image'])(
-    '%s is refused and names the field',
+    '%s is rejected and names the field',
     async (path) => {
       const { status, body } = await get(path)
       expect(status).toBe(400)

@@ -84,7 +84,7 @@ test('a slow node holds up nobody but its caller', async () => {
   expect((await slow).status).toBe(200)
 })
 
-test('an EVM method of another chain is forwarded, and the answer is the business of the node', async () => {
+test('an EVM method of another chain is forwarded, and the response is the business of the node', async () => {
   const known = app.node.results.get('zks_L1BatchNumber') ?? ''
   app.node.results.delete('zks_L1BatchNumber')
   onTestFinished(() => void app.node.results.set('zks_L1BatchNumber', known))

@@ -49,7 +49,7 @@ describe('a wallet at the JSON-RPC proxy', () => {
   })
 })
 
-test.runIf(redisUrl !== null)('a signature that one process took is refused by the others', async () => {
+test.runIf(redisUrl !== null)('a signature that one process took is rejected by the others', async () => {
   const { signer } = await app.createWallet(1_000_000_000n, viemSigner())
   await using other = await startTwin()
   const header = await fieldHeader(signer)

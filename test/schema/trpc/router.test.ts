@@ -98,7 +98,7 @@ describe('keys', () => {
     await expect(services.access.auth.authenticateKey(apiKey)).rejects.toThrow('Authentication failed')
   })
 
-  test('of one account cannot be revoked through another', async () => {
+  test('cannot be revoked through another account', async () => {
     const [one, two] = [await server.createAccount(), await server.createAccount()]
     const call = client.keys.revoke.mutate({
       accountId: two.accountId,
@@ -159,7 +159,7 @@ describe('errors', () => {
     services.accounts.get = get
   })
 
-  test('a body above 256 KiB and a batch above 20 calls are refused', async () => {
+  test('a body above 256 KiB and a batch above 20 calls are rejected', async () => {
     const headers = { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'x'.repeat(300_000) })
     const large = await fetch(`${server.url}/trpc/accounts.create`, { method: 'POST', headers, body })

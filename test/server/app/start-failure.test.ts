@@ -32,7 +32,7 @@ test('names the database that does not answer, without its password', async () =
   )
 })
 
-test.runIf(hasEngine('postgres'))('repeats why the database refused', async () => {
+test.runIf(hasEngine('postgres'))('repeats why the database rejected', async () => {
   const { adminUrl = '' } = inject('postgres') ?? {}
   const { db, close } = createPostgresDatabase(new URL('/no_such_database', adminUrl).href)
   const error: unknown = await pingDatabase(db).catch((failure: unknown) => failure)

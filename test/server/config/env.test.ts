@@ -53,7 +53,7 @@ describe('readEnv', () => {
     ['SLUICE_OPERATOR_TOKENS', 'ada:sixteen-letters!,ada:sixteen-letters?'],
     ['SLUICE_OPERATOR_TOKENS', 'operator:sixteen-letters!'],
     ['LOG_LEVEL', 'loud'],
-  ])('refuses %s=%s by name', (name, value) => {
+  ])('rejects %s=%s by name', (name, value) => {
     expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`1 problem:\\n {2}- ${name}: must`))
   })
 

@@ -80,7 +80,7 @@ test("a node of another chain lets no contract wallet in: there the address may 
   await expect(harness.signIn.signIn(payload, CLIENT_ADDRESS)).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('without a node contract wallets cannot sign in', async () => {
+test('contract wallets cannot sign in without a node', async () => {
   const harness = createSignInHarness()
   const payload = await fieldHeader(await deployedWallet(), { now: harness.clock.now() })
   const refused = { publicCode: 'X402_SIGN_IN_INVALID_SIGNATURE' }

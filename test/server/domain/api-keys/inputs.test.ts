@@ -25,7 +25,7 @@ describe('expiry', () => {
     'tomorrow',
     '1700000000',
     ' ',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(ApiKeyExpiry.safeParse(text).success).toBe(false)
   })
 })

@@ -56,7 +56,7 @@ describe('the end of a credential that another process brought about is found by
 })
 
 describe('a watch', () => {
-  test('of a wallet reports the suspension of its account', async () => {
+  test("reports the suspension of a wallet's account", async () => {
     const { accountId } = await createKey()
     const watched = watch({ accountId, keyId: null })
     await here.credentialWatch.check()

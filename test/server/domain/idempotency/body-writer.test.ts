@@ -45,7 +45,7 @@ test.each([
   expect([rows.length, kept.bytes]).toEqual([rowCount, sizes.reduce((sum, size) => sum + size, 0)])
 })
 
-test('what trails behind a flush is added', async () => {
+test('the rest after a flush is appended', async () => {
   const { writer, deps } = createBody()
   for (const piece of [pattern(BATCH_BYTES), Buffer.from('}')]) await writer.write(piece)
   expect(await writer.flush()).toMatchObject({ count: 5, bytes: BATCH_BYTES + 1 })

@@ -129,7 +129,7 @@ it('counts each failure once, though it hears its own messages', async () => {
   await guard.close()
 })
 
-it("logs what a block refuses under the caller's account, in every process", async () => {
+it("logs what a block rejects under the caller's account, in every process", async () => {
   const { createGuard, guard, refused } = setUp()
   const other = createGuard()
   await Promise.all([guard.start(), other.start()])

@@ -42,7 +42,7 @@ describe.each([
   })
 })
 
-test('the kind is known at the first byte of the value, long before the answer ends', () => {
+test('the kind is known at the first byte of the value, long before the response ends', () => {
   const scanner = new AnswerScanner()
   scanner.push(Buffer.from('{"jsonrpc":"2.0","id":1,"result":'))
   expect(scanner.kind).toBeNull()
@@ -58,7 +58,7 @@ test.each(['', '   ', '<html>', '[{"result":1}]', '{"result":1}}', '{"result":1}
   },
 )
 
-test('every prefix of an answer is recognised as cut', () => {
+test('every prefix of a response is recognised as cut', () => {
   const text = '{"id":"a\\"}","result":{"x":[1,"]"]}}'
   for (let end = 0; end < text.length; end += 1) {
     expect(scanInChunks(text.slice(0, end)).state).toBe('open')
@@ -66,7 +66,7 @@ test('every prefix of an answer is recognised as cut', () => {
   }
 })
 
-test('streamed in any chunks, an answer is billed as it is billed whole', () => {
+test('streamed in any chunks, a response is billed as it is billed whole', () => {
   const name = fc.constantFrom('result', 'error', 'id', 'jsonrpc', 'res\\u0075lt', 'x')
   const value = fc.oneof(fc.constant('null'), fc.json({ maxDepth: 4 }), fc.constant('18446744073709551615'))
   const answer = fc
@@ -98,7 +98,7 @@ test('reads a trace that nests a hundred thousand levels deep', () => {
   expect(strictKind(`{"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toBe('result')
 })
 
-test('an array of far more answers than any batch has is no answer', () => {
+test('an array of far more answers than any batch has is no response', () => {
   const itemsOf = (count: number) => readAnswer(Buffer.from(`[${'0,'.repeat(count - 1)}0]`))
   expect([itemsOf(1_000)?.shape, itemsOf(1_001)]).toEqual(['batch', undefined])
 })

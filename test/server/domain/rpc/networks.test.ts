@@ -15,7 +15,7 @@ test('27 networks; the unnamed EVM family carries the configured name', () => {
   expect(table.has('robinhood-mainnet')).toBe(false)
 })
 
-test('a name that another family has is refused', () => {
+test('a name that another family has is rejected', () => {
   expect(() => createNetworkTable('ethereum')).toThrow(/another family/)
 })
 

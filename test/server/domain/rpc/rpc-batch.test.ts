@@ -107,7 +107,7 @@ describe('answers are put back under their requests', () => {
 })
 
 describe('notifications', () => {
-  test('in a batch cost their tier and have no answer', async () => {
+  test('cost their tier and have no response in a batch', async () => {
     const answer = await run('ethereum-mainnet', batch(notification, item(1), notification))
     expect(answer).toEqual({ status: 200, credits: 60, body: batch(ok(1)) })
   })
@@ -122,7 +122,7 @@ describe('notifications', () => {
 })
 
 describe('a node that takes fewer items', () => {
-  test('gets several batches; the answers come back as one, in order', async () => {
+  test('gets several batches; the responses come back as one, in order', async () => {
     const answer = await run('base-mainnet', batch(...[1, 2, 3, 4, 5].map((id) => item(id))))
     expect(answer).toEqual({ status: 200, credits: 100, body: batch(...[1, 2, 3, 4, 5].map((id) => ok(id))) })
     expect(bodies().toSorted()).toEqual([batch(item(1), item(2)), batch(item(3), item(4)), batch(item(5))])
@@ -144,7 +144,7 @@ describe('a node that takes fewer items', () => {
     expect(bodies()[1]).toBe(item(2, 'eth_sendRawTransaction'))
   })
 
-  test('and fails on one part leaves error items at 5 credits there', async () => {
+  test('gets error items at 5 credits for the part on which it fails', async () => {
     node.failNext({ kind: 'html' })
     const answer = await run('base-mainnet', batch(item(1), item(2), item(3)))
     expect(answer.credits).toBe(30)

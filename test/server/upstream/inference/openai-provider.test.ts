@@ -82,7 +82,7 @@ describe('streams', () => {
     expect(await readText((await chat('[[fault:split]]', { stream: true })).body)).toBe(streamFrames().join(''))
   })
 
-  test('of 32 MB arrive whole although the reader is slow to start', async () => {
+  test('arrive whole with 32 MB although the reader starts slowly', async () => {
     const response = await chat('[[fault:huge-body]]')
     let size = 0
     for await (const part of response.body) {
@@ -127,7 +127,7 @@ describe('failures', () => {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  test('a refused connection is upstream_failed and names neither host nor key', async () => {
+  test('a rejected connection is upstream_failed and names neither host nor key', async () => {
     const port = await closedPort()
     const dead = createOpenAiProvider({ id: 'dead', baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'sk-test' })
     const error = await chat('hi', { using: dead }).catch((cause: unknown) => cause)
@@ -160,7 +160,7 @@ describe('failures', () => {
       await impatient.close()
     })
 
-    test('before the head is upstream_timeout', async () => {
+    test('is upstream_timeout before the response headers', async () => {
       const refusal = expect(chat('[[fault:hang-before-head]]', { using: impatient })).rejects.toMatchObject({
         code: 'upstream_timeout',
       })
@@ -169,7 +169,7 @@ describe('failures', () => {
       await refusal
     })
 
-    test('in mid-stream is upstream_timeout after what arrived', async () => {
+    test('is upstream_timeout within a stream, after the data that arrived', async () => {
       const response = await chat('[[fault:hang-mid-stream]]', { stream: true, using: impatient })
       const body = response.body[Symbol.asyncIterator]()
       const expected = streamFrames().slice(0, 4).join('')

@@ -42,7 +42,7 @@ test('keys in user, path, query and headers reach the node', async () => {
   })
 })
 
-test('a redirect is an answer, not a journey', async () => {
+test('a redirect is a response, not a journey', async () => {
   server.failNext({ kind: 'status', status: 307 })
   const answer = await nodeOf().send(BODY, new AbortController().signal)
   expect([answer.status, server.calls.length]).toEqual([307, 1])
@@ -63,7 +63,7 @@ test('a node that does not answer in its time is given up', async () => {
   gate.resolve()
 })
 
-test('a client that leaves ends the exchange', async () => {
+test('a client that disconnects ends the exchange', async () => {
   const gate = Promise.withResolvers<void>()
   const client = new AbortController()
   server.failNext({ kind: 'gate', until: gate.promise })

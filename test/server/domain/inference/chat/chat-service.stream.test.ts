@@ -232,13 +232,13 @@ describe('the provider breaks', () => {
     ['an error first', streamAnswer(['data: {"error":{"message":"boom"}}\n\n'])],
     ['a broken connection', openStreamAnswer([], new Error('reset'))],
     ['JSON without choices', jsonAnswer({ error: 'boom' })],
-  ])('before the first byte, with %s: an ordinary error, no charge', async (_, answer) => {
+  ])('is an ordinary error without a charge before the first byte, with %s', async (_, answer) => {
     const harness = createChatHarness({ router: scriptRouter(() => answer) })
     await expect(harness.stream()).rejects.toMatchObject({ code: 'upstream_failed' })
     expect(harness.end).toEqual({ kind: 'released' })
   })
 
-  test('a provider that refuses the request: its error passes through, no charge', async () => {
+  test('a provider that rejects the request: its error passes through, no charge', async () => {
     const error = new DomainError('upstream_rejected', 'no', { upstreamStatus: 422 })
     const harness = createChatHarness({ router: scriptRouter(() => Promise.reject(error)) })
     await expect(harness.stream()).rejects.toBe(error)
@@ -268,7 +268,7 @@ describe('a charge that fails', () => {
     expect(text).not.toMatch(/"finish_reason":"|"cost"|bug/)
   })
 
-  test('before the first bytes is an ordinary error', async () => {
+  test('is an ordinary error before the first bytes', async () => {
     const harness = streamOf([chunkFrame({}, { finish: 'stop' }), DONE])
     harness.metering.settleFailure = new DomainError('hold_lost', 'The request lost its hold')
     await expect(harness.stream()).rejects.toMatchObject({ code: 'hold_lost' })

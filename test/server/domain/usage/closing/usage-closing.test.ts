@@ -144,7 +144,7 @@ describe.each(EITHER_ENGINE)('the closing of days on %s', (engine) => {
     expect(await faults()).toEqual([])
   })
 
-  test('is done once when several processes are at it, for each account that has usage', async () => {
+  test('is done once for each account with usage when several processes close at the same time', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, money, closing, settle, closedUntil, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
     const callers = await Promise.all(Array.from({ length: 4 }, () => money.addCaller({ usdNano: 100_000n })))

@@ -89,7 +89,7 @@ test('[[content:violation]] ends with content_filter', async () => {
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('content_filter')
 })
 
-test('[[slow]] gives the same answer', async () => {
+test('[[slow]] gives the same response', async () => {
   const chunks = await stream({ messages: user('[[slow]]'), max_tokens: 3 })
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('length')
 })

@@ -111,7 +111,7 @@ describe('reading an EIP-3009 payment', () => {
     )
   })
 
-  it('of anything else fails by code and never otherwise', () => {
+  it('fails by code and in no other way for anything else', () => {
     const mutilated = fc.record({ signature: fc.anything(), authorization: fc.anything() })
     fc.assert(
       fc.property(fc.oneof(fc.anything(), mutilated), (value) => {
