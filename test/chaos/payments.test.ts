@@ -135,7 +135,7 @@ describe('payments on Base', () => {
   })
 })
 
-describe('a payment on a chain that stands still', () => {
+describe('a payment on a stalled chain', () => {
   afterEach(() => app.close())
 
   it('gets a pending response, and is credited once when the chain continues', async () => {
@@ -158,7 +158,7 @@ describe('a payment on a chain that stands still', () => {
 describe('an Idempotency-Key', () => {
   afterEach(() => app.close())
 
-  it('keeps a client that signs anew after a lost answer from paying twice', async () => {
+  it('keeps a client that signs anew after a lost response from paying twice', async () => {
     app = await startPaymentsApp(OPTIONS)
     const payer = await createFundedPayer(app.base)
     const pay = async (key: string) => {

@@ -25,7 +25,7 @@ async function readiness(url: string): Promise<number | 'refused'> {
   )
 }
 
-describe.runIf(hasEngine('postgres'))('a server that is asked to stop', () => {
+describe.runIf(hasEngine('postgres'))('a server that is shutting down', () => {
   test('takes no more requests, completes its open streams, and ends with 0', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')

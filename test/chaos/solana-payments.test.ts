@@ -78,7 +78,7 @@ describe('payments on Solana', () => {
   })
   afterEach(() => app.close())
 
-  it('credits 60 parallel copies and spellings of one payment once, over two processes with one answer', async () => {
+  it('credits 60 parallel copies and spellings of one payment once, over two processes with one response', async () => {
     await using stack = new AsyncDisposableStack()
     const twin = await app.server.startTwin()
     stack.defer(() => twin.close())
@@ -114,7 +114,7 @@ describe('payments on Solana', () => {
     await expectBooksEqual(10_017_345_678n)
   })
 
-  it('answers pending while the chain stands still, and credits once when it goes on', async () => {
+  it('is pending while the chain is stalled, and credits once when it continues', async () => {
     await app.close()
     app = await startPaymentsApp(IMPATIENT)
     const payment = await pay()

@@ -76,7 +76,7 @@ describe('batches', () => {
   })
 })
 
-test('filter methods and keys in the node are rejected with the way out', async () => {
+test('filter methods and keys in the node are rejected with an alternative', async () => {
   const provider = createProvider()
   await expect(provider.send('eth_newFilter', [{}])).rejects.toThrow(/eth_getLogs/)
   await expect(provider.send('eth_accounts', [])).rejects.toThrow(/sign locally/)

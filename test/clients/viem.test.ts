@@ -68,7 +68,7 @@ describe('batches', () => {
   })
 })
 
-test('a rejected filter is an error that names the way out', async () => {
+test('a rejected filter is an error that names the alternative', async () => {
   await expect(reader().createBlockFilter()).rejects.toThrow(/eth_getLogs/)
 })
 

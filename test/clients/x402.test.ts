@@ -119,7 +119,7 @@ describe.each([
   })
 })
 
-test('a stock client keeps its cap: it rejects to sign what its owner did not allow', async () => {
+test('a stock client keeps its cap: it refuses to sign what its owner did not allow', async () => {
   const account = await createFundedPayer(app.base)
   const client = new x402Client().register(BASE_NETWORK, new ExactEvmScheme(account))
   const paying = wrapFetchWithPayment(fetch, client)(`${app.server.baseUrl}/x402/top-up`, { method: 'POST' })

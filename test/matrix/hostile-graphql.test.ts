@@ -119,7 +119,7 @@ describe.each(PLACES)('$name', ({ kind, around, field }) => {
   const selection = isLeafType(getNamedType(field.type)) ? '' : ' { __typename }'
 
   test.each(field.args.map((argument) => ({ argument, name: argument.name })))(
-    'rejects what is wrong in $name by code and by name',
+    'rejects invalid values in $name by code and by name',
     async ({ argument }) => {
       const others = field.args.filter((other) => other !== argument && isRequiredInputField(other))
       const declared = [argument, ...others].map(({ name, type }) => `$${name}: ${String(type)}`).join(', ')

@@ -50,7 +50,7 @@ const withBody = routes.flatMap(({ route, name }) =>
 describe.each(withBody)('$name', ({ route, name, schema }) => {
   const fields = fieldsOf(schema).map((field) => ({ field, at: field.join('.') }))
 
-  test.each(fields)('rejects what is wrong in $at of its body by code and by name', async ({ field }) => {
+  test.each(fields)('rejects invalid values in $at of its body by code and by name', async ({ field }) => {
     const faults = HOSTILE.map(async ([what, value]) => {
       const { path, body } = await lineOf(name)
       const [plain = ''] = path.split('?')
@@ -60,7 +60,7 @@ describe.each(withBody)('$name', ({ route, name, schema }) => {
     expect((await Promise.all(faults)).flat()).toEqual([])
   })
 
-  test('rejects a body that is no object, and fields that it does not have, by code', async () => {
+  test('rejects a body that is not an object, and fields that it does not have, by code', async () => {
     const { path, body } = await lineOf(name)
     const own = { ...(body as object), ...JSON.parse('{"__proto__": {"polluted": true}}') }
     const bodies = [...HOSTILE.map(([, value]) => value), { ...own, constructor: 1 }, own].map((b) => JSON.stringify(b))
@@ -91,7 +91,7 @@ const ODD_QUERIES = [
 ]
 
 describe.each(withQuery)('$name', ({ route, name, schema }) => {
-  test('rejects what is wrong in its query by code and by name, once or twice', async () => {
+  test('rejects invalid values in its query by code and by name, once or twice', async () => {
     const path = (await lineOf(name)).path.split('?')[0] ?? ''
     const faults: unknown[] = []
     for (const [field = ''] of fieldsOf(schema)) {
@@ -109,7 +109,7 @@ describe.each(withQuery)('$name', ({ route, name, schema }) => {
 const withParameter = routes.filter(({ route }) => /[:*]/.test(route.path))
 const ODD_SEGMENTS = ['%', '%zz', '%00', '%ff', '%2e%2e%2f', '%c0%ae', '..%5c', ';a=b', '*', '%E2%80%AE', '%F0%9F']
 
-test.each(withParameter)('$name: rejects what is wrong in its path by code', async ({ route, name }) => {
+test.each(withParameter)('$name: rejects invalid values in its path by code', async ({ route, name }) => {
   const { path, body } = await lineOf(name)
   const prefix = path.slice(0, path.lastIndexOf('/') + 1)
   const faults: unknown[] = []

@@ -46,7 +46,7 @@ declare const sluice: SluiceClient
 const request = { model: 'm', messages: [{ role: 'user' as const, content: 'x' }] }
 
 describe('chat', () => {
-  test('gives a completion or a stream, by what was asked for', () => {
+  test('gives a completion or a stream, by the request', () => {
     const { create } = sluice.chat.completions
     expectTypeOf(create(request)).toEqualTypeOf<ApiPromise<ChatCompletion>>()
     expectTypeOf(create({ ...request, stream: false })).toEqualTypeOf<ApiPromise<ChatCompletion>>()
@@ -88,7 +88,7 @@ describe('a response', () => {
 })
 
 describe('lists', () => {
-  test('give their items, page by page where one wants', () => {
+  test('give their items, page by page if requested', () => {
     expectTypeOf(sluice.ledger.list()).toEqualTypeOf<Pages<LedgerEntry>>()
     expectTypeOf(sluice.requests.list({ skus: ['x'] })).toEqualTypeOf<Pages<RequestRecord>>()
     expectTypeOf<Pages<number>>().toExtend<AsyncIterable<number>>()

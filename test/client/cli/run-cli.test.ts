@@ -151,7 +151,7 @@ describe('exit codes', () => {
     })
   })
 
-  test('1 with the address when no server answers', async () => {
+  test('1 with the address when no server responds', async () => {
     const result = await run(['account', 'list'], { serverUrl: 'http://127.0.0.1:1' })
     expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('http://127.0.0.1:1') })
   })

@@ -108,7 +108,7 @@ describe('JSON-RPC', () => {
     expect(error).toMatchObject({ code: -32601, response: { rpcCredits: 5 } })
   })
 
-  test('keeps integers beyond 2^53 for whoever asks for bigints', async () => {
+  test('keeps integers beyond 2^53 for callers that request bigints', async () => {
     const call = { method: 'getBalance', params: ['99P8'] }
     const exact = await harness.sluice.rpc.request('solana-mainnet', call, { bigints: true })
     expect(exact).toMatchObject({ context: { slot: 18_446_744_073_709_551_615n }, value: 9_007_199_254_740_993n })
@@ -140,7 +140,7 @@ describe('the account', () => {
     expect(all.ok).toBe(true)
   })
 
-  test('fetches no further page when the loop is left, and goes on from a cursor', async () => {
+  test('fetches no further page when the loop is left, and continues from a cursor', async () => {
     const ledger = harness.sluice.ledger.list({ pageSize: 2 })
     const before = harness.proxy.seen.length
     for await (const _entry of ledger) break
@@ -164,7 +164,7 @@ describe('a quote', () => {
 })
 
 describe('GraphQL', () => {
-  test('runs any document, and tells the limits beside its data', async () => {
+  test('runs any document, and returns the limits beside its data', async () => {
     const query = 'query($first: Int!) { models(first: $first) { nodes { modelId } } }'
     const call = harness.sluice.graphql<{ models: { nodes: { modelId: string }[] } }, { first: number }>(query, {
       first: 1,

@@ -162,7 +162,7 @@ describe('time', () => {
     await vi.advanceTimersByTimeAsync(seconds * 1_000)
   }
 
-  test('limits each try, and a keyed call goes on with the next one', async () => {
+  test('limits each try, and a keyed call continues with the next one', async () => {
     harness.proxy.fail({ kind: 'hang' })
     const call = harness.sluice.chat.completions.create(say('Hello'), { timeoutSeconds: 60 }).withResponse()
     await passSecondsInFlight(60)

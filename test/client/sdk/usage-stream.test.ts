@@ -39,7 +39,7 @@ describe('usageRecorded', () => {
     await events.return?.()
   })
 
-  test('goes on behind a cursor that an earlier process kept', async () => {
+  test('continues after a cursor that an earlier process kept', async () => {
     const events = harness.sluice.usageRecorded()
     const cursor = (await events.next()).value?.cursor ?? ''
     await events.return?.()
@@ -49,7 +49,7 @@ describe('usageRecorded', () => {
     await later.return?.()
   })
 
-  test('tells what each request used and cost', async () => {
+  test('reports the usage and cost of each request', async () => {
     const events = harness.sluice.usageRecorded()
     await events.next()
     const { response } = await harness.sluice.chat.completions.create(say('Hello')).withResponse()
@@ -85,7 +85,7 @@ describe('the log of requests', () => {
 })
 
 describe('the usage cube', () => {
-  test('adds up to the charges, split as asked', async () => {
+  test('adds up to the charges, split as requested', async () => {
     await chat()
     const { rows, totals } = await harness.sluice.usage.cube({ groupBy: ['SKU', 'METHOD'] })
     expect(new Set(rows.map(({ sku, method }) => `${sku} ${method}`))).toEqual(

@@ -93,7 +93,7 @@ describe('a wallet with stake', () => {
 })
 
 describe('signing out', () => {
-  test('ends the session; the next call, and what is watched, goes on with another', async () => {
+  test('ends the session; the next call, and what is watched, continues with another', async () => {
     const wallet = fromViem(createPayer())
     const proofs: string[] = []
     const signMessage = (message: string) => {
@@ -126,7 +126,7 @@ describe('signing out', () => {
     expect(await revokedSessions()).toHaveLength(before.length + 1)
   })
 
-  test('leaves a key as it is', async () => {
+  test('leaves a key unchanged', async () => {
     const { sluice } = await createOwner()
     await sluice.wallet.signOut()
     expect(await sluice.account.retrieve()).toMatchObject({ kind: 'USER' })

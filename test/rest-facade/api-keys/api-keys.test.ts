@@ -49,7 +49,7 @@ const create = (body: object) => call('POST', '/api_keys', { body: { ...MINIMAL,
 const update = (body: object) => call('PATCH', '/api_keys', { body })
 
 describe('POST /api_keys', () => {
-  test('answers with the secret and the limits in the singular, and nothing else', async () => {
+  test('returns the secret and the limits in the singular, and nothing else', async () => {
     const limits = { usd: 50, diem: 10.5 }
     const { status, body } = await create({ consumptionLimit: limits, expiresAt: '2027-01-31' })
     expect(status).toBe(200)
@@ -136,7 +136,7 @@ describe('POST /api_keys', () => {
 })
 
 describe('PATCH /api_keys', () => {
-  test('answers with the whole key and the limits in the plural', async () => {
+  test('returns the whole key and the limits in the plural', async () => {
     const made = (await create({ consumptionLimit: { usd: 5, diem: 6 }, expiresAt: '2027-01-31' })).body.data
     const { status, body } = await update({ id: made.id, consumptionLimit: { usd: null }, expiresAt: '' })
     expect(status).toBe(200)

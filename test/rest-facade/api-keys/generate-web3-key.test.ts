@@ -256,7 +256,7 @@ describe('POST', () => {
     expect((await createKey(signer, {}, other)).status).toBe(200)
   })
 
-  test('a node that does not answer is 503 and uses up nothing', async () => {
+  test('a node that does not respond is 503 and uses up nothing', async () => {
     await using proxy = await startNodeProxy(chain.base.url)
     await using other = await startWalletApp({ file: fileWith(proxy.url), overrides: { clock } })
     const signer = await stakedSigner()

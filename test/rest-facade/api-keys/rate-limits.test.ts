@@ -61,7 +61,7 @@ describe('GET /api_keys/rate_limits', () => {
     expect([headers.get('x-service-balance-usd'), headers.get('x-service-balance-diem')]).toEqual(['1', '0'])
   })
 
-  test("answers with the limiter's own numbers, the balances and the expiry, and nothing else", async () => {
+  test("returns the limiter's own numbers, the balances and the expiry, and nothing else", async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await createKey(accountId)
     const { status, body } = await get('/api_keys/rate_limits', secret)
@@ -94,7 +94,7 @@ describe('GET /api_keys/rate_limits', () => {
     })
   })
 
-  test("clamps the balances to what is left of the key's limit, and says when there is nothing to spend", async () => {
+  test("clamps the balances to the rest of the key's limit, and says when there is nothing to spend", async () => {
     const { accountId } = await app.createAccount()
     await app.app.services.accounts.setStake(accountId, 5_000_000_000n)
     const rich = await createKey(accountId, { usdNano: 7_000_000_000n, diemNano: 250_000_001n })
@@ -135,7 +135,7 @@ describe('GET /api_keys/rate_limits', () => {
   })
 })
 
-test('a route that needs no key tells its limits to those who send one', async () => {
+test('a route that needs no key shows its limits to callers that send one', async () => {
   const { adminKey } = await app.createAccount()
   const headersOf = async (headers: Record<string, string>) => {
     const answer = await fetch(`${app.baseUrl}/models`, { headers })

@@ -23,7 +23,7 @@ const sum = (rows: Json[], field: string): number =>
   rows.reduce((total, row) => total + Math.round(row[field] * 1e9), 0)
 
 describe('GET /billing/usage-analytics', () => {
-  it('answers with every field of the specification, by date, model and key', async () => {
+  it('returns every field of the specification, by date, model and key', async () => {
     app.clock.set('2026-03-08T12:00:00.000Z')
     const owner = await app.createOwner({ stakeNano: 1_000n })
     const mobile = await owner.addKey('mobile')

@@ -30,7 +30,7 @@ async function send(body: string | Buffer, network = 'ethereum-mainnet') {
 }
 const forwarded = () => app.node.calls.map(({ body }) => body)
 
-describe('is forwarded, answered and charged', () => {
+describe('is forwarded, served and charged', () => {
   test.each<[string, string, string, string]>([
     ['an id of 2^53+1', request(',"id":9007199254740993'), '9007199254740993', HEIGHT],
     ['an id beyond 64 bits', request(',"id":12345678901234567890123'), '12345678901234567890123', HEIGHT],
@@ -60,7 +60,7 @@ describe('is forwarded, answered and charged', () => {
     expect(await send(`[${request('')},${request('')}]`)).toMatchObject({ status: 204, text: '', charged: 25_000n })
   })
 
-  test('a node that answers a notification is relayed', async () => {
+  test('a node that responds to a notification is relayed', async () => {
     app.node.failNext({ kind: 'status', status: 200, body: '{"jsonrpc":"2.0","result":1}' })
     expect(await send(request(''))).toMatchObject({ status: 200, text: '{"jsonrpc":"2.0","result":1}' })
   })

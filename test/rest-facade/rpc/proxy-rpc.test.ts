@@ -131,7 +131,7 @@ test('500 without a word of the node when it fails', async () => {
   expect(ends()).toEqual(['released'])
 })
 
-test('a client that disconnects in the middle of a large response is charged, and the node is let go', async () => {
+test('a client that disconnects in the middle of a large response is charged, and the node call is cancelled', async () => {
   node.failNext({ kind: 'huge', bytes: 200_000_000 })
   const client = request(`${rest.baseUrl}/crypto/rpc/ethereum-mainnet`, {
     method: 'POST',
@@ -169,7 +169,7 @@ describe.each(['gzip', 'br'])('responses to Accept-Encoding: %s', (encoding) => 
     ])
   })
 
-  test('a client that disconnects is charged, and the node is let go', async () => {
+  test('a client that disconnects is charged, and the node call is cancelled', async () => {
     node.failNext({ kind: 'huge', bytes: 2_000_000_000 })
     const client = new AbortController()
     const response = await fetch(`${rest.baseUrl}/crypto/rpc/ethereum-mainnet`, {
@@ -193,7 +193,7 @@ describe.each(['gzip', 'br'])('responses to Accept-Encoding: %s', (encoding) => 
   })
 })
 
-test('a response that breaks off ends in a cut connection, not in a complete answer', async () => {
+test('a response that breaks off ends in a cut connection, not in a complete response', async () => {
   node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
   node.failNext({ kind: 'truncate' })
   const response = await post('ethereum-mainnet', '{"id":1,"method":"eth_getLogs"}')

@@ -47,7 +47,7 @@ describe('PageRequest', () => {
     expect(PageRequest.safeParse({ first }).success).toBe(false)
   })
 
-  it('asks for 20 items unless told otherwise', () => {
+  it('asks for 20 items by default', () => {
     expect(PageRequest.parse({})).toEqual({ first: 20 })
   })
 })

@@ -55,7 +55,7 @@ test('work that takes longer than the interval never runs twice at a time, and w
   expect(runs).toHaveLength(2)
 })
 
-test('work that failed is done again after its wait, though nobody asks', async () => {
+test('work that failed is done again after its wait, without a request', async () => {
   const work = vi.fn(() => work.mock.calls.length > 1)
   const paced = new ThrottledTask(work, PACE)
   paced.request()

@@ -87,7 +87,7 @@ describe('a watch', () => {
     watched.stop()
   })
 
-  test('goes on after a check that failed', async () => {
+  test('continues after a check that failed', async () => {
     const key = await createKey()
     const watched = watch(key)
     await elsewhere.apiKeys.revoke(key.accountId, key.keyId)

@@ -34,7 +34,7 @@ function setUp() {
   return { clock, refusals, rateLimits, refusalOf, plans: new RatePlans(LimitTable.parse({})) }
 }
 
-it('admits up to the limit of the tier and says what is left', async () => {
+it('admits up to the limit of the tier and reports the rest', async () => {
   const { rateLimits, plans, clock } = setUp()
   const grant = await rateLimits.admit(plans.planForText(caller, large, 1_000))
   expect(grant.requests).toMatchObject({ limit: 20, remaining: 19, resetAtMs: clock.nowMs() + 60_000 })
@@ -62,7 +62,7 @@ it('rejects with the cap, its value and the wait, and passes after that wait', a
   await rateLimits.admit(plans.planForText(caller, large, 1))
 })
 
-it('never tells a caller to come back in zero seconds', async () => {
+it('never reports a retry in zero seconds', async () => {
   const { rateLimits, plans, clock, refusalOf } = setUp()
   const plan = { ...plans.planForKeyCreation(caller) }
   for (let count = 0; count < 20; count += 1) await rateLimits.admit(plan)
@@ -91,7 +91,7 @@ it.each([
   expect(refusals).toEqual([refusal])
 })
 
-it('gives everything back when the request was rejected for another reason', async () => {
+it('refunds everything when the request was rejected for another reason', async () => {
   const { rateLimits, plans } = setUp()
   rateLimits.refund(await rateLimits.admit(plans.planForText(caller, large, 70_000)))
   const grant = await rateLimits.admit(plans.planForText(caller, large, 1_000))
@@ -163,7 +163,7 @@ describe('a rejection', () => {
 describe('limits of a key', () => {
   const limited = { ...caller, limitOverrides: { account: null, key: { text: { L: { requestsPerMinute: 2 } } } } }
 
-  it('stand beside those of the account, in one store call', async () => {
+  it('exist beside those of the account, in one store call', async () => {
     const { rateLimits, plans, refusals, refusalOf } = setUp()
     const grant = await rateLimits.admit(plans.planForText(limited, large, 10))
     expect(grant.plan.scope).toBe('api_key')
@@ -204,7 +204,7 @@ describe('limits of a key', () => {
   })
 })
 
-it('tells the fill of many plans in one call of the store', async () => {
+it('reports the use of many plans in one call of the store', async () => {
   const clock = createFakeClock()
   const store = new MemoryWindowStore({ clock })
   let calls = 0

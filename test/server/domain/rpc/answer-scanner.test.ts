@@ -51,7 +51,7 @@ test('the kind is known at the first byte of the value, long before the response
 })
 
 test.each(['', '   ', '<html>', '[{"result":1}]', '{"result":1}}', '{"result":1} x', '"result"'])(
-  'the body %j never counts as a complete answer',
+  'the body %j never counts as a complete response',
   (text) => {
     expect(scanInChunks(text).state).not.toBe('complete')
     expect(strictKind(text)).toBeUndefined()
@@ -82,7 +82,7 @@ test('streamed in any chunks, a response is billed as it is billed whole', () =>
   )
 })
 
-test('reads the items of a batch answer with their raw ids', () => {
+test('reads the items of a batch response with their raw ids', () => {
   const text = '[{"id":18446744073709551615,"result":1}, {"error":{"code":1},"id":"b"},7]'
   const answer = readAnswer(Buffer.from(text))
   const items = answer?.shape === 'batch' ? answer.items : []
@@ -98,7 +98,7 @@ test('reads a trace that nests a hundred thousand levels deep', () => {
   expect(strictKind(`{"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toBe('result')
 })
 
-test('an array of far more answers than any batch has is no response', () => {
+test('an array of far more responses than any batch has is not a response', () => {
   const itemsOf = (count: number) => readAnswer(Buffer.from(`[${'0,'.repeat(count - 1)}0]`))
   expect([itemsOf(1_000)?.shape, itemsOf(1_001)]).toEqual(['batch', undefined])
 })

@@ -66,7 +66,7 @@ test.each([
   ['no hex', { kind: 'status', status: 200, body: '{"result":"0x"}' }],
   ['an answer without end', { kind: 'huge', bytes: 100_000_000 }],
   ['a hang-up', { kind: 'hang-up' }],
-] as const)('a node that answers with %s stays in use and is reported', async (_, fault) => {
+] as const)('a node that returns %s stays in use and is reported', async (_, fault) => {
   node.failNext(fault)
   const { inspector, refused } = inspectorOf({ 'ethereum-mainnet': node.url })
   expect(await inspector.inspect()).toMatchObject([{ status: 'unreachable', found: null }])
@@ -79,7 +79,7 @@ test('a node that cannot be reached is named with the reason, and without its ad
   expect(report?.detail).toBe('did not respond to eth_chainId (ECONNREFUSED)')
 })
 
-test('public nodes are asked only on demand', async () => {
+test('public nodes are called only on demand', async () => {
   const { inspector } = inspectorOf({ 'ethereum-mainnet': node.url, 'base-mainnet': node.url }, ['ethereum-mainnet'])
   expect(await inspector.inspect()).toHaveLength(1)
   expect((await inspector.inspect({ publicNodes: true })).map(({ origin }) => origin)).toEqual(['configured', 'public'])

@@ -49,7 +49,7 @@ function routerOf(...nodes: RpcNode[]) {
 }
 
 test.each(['refused', 'garbage', 429, 500, 503, 401, 402, 403] as const)(
-  'a read whose first node ends in %s is answered by the second',
+  'a read whose first node ends in %s is served by the second',
   async (behaviour) => {
     const first = fakeNode('first', () => behaviour)
     const { send, log } = routerOf(
@@ -119,7 +119,7 @@ test('an overloaded node stays in use, and so does the only node when its circui
   expect(await alone.send()).toMatchObject({ nodeId: 'only' })
 })
 
-test('a caller that aborts ends the attempt, and no other node is asked', async () => {
+test('a caller that aborts ends the attempt, and no other node is called', async () => {
   const client = new AbortController()
   const second = fakeNode('second', () => 200)
   const first = fakeNode('first', () => {

@@ -71,7 +71,7 @@ test('transactions are never shared', async () => {
   await Promise.all(answers)
 })
 
-test('a read after the response asks the node again', async () => {
+test('a read after the response calls the node again', async () => {
   await rpc.call('ethereum-mainnet', call('1'))
   await rpc.call('ethereum-mainnet', call('1'))
   expect(node.calls).toHaveLength(2)
@@ -121,7 +121,7 @@ test('a response too large to keep streams to one of them, and the others ask fo
   node.results.delete('eth_getLogs')
 })
 
-test('the one that a large response streams to can still leave, and the node is let go', async () => {
+test('the one that a large response streams to can still leave, and the node call is cancelled', async () => {
   const client = new AbortController()
   node.failNext({ kind: 'huge', bytes: 50_000_000 })
   const { body } = await rpc.call('ethereum-mainnet', call('1'), client.signal)

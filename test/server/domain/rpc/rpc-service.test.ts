@@ -209,7 +209,7 @@ describe('a large response', () => {
   })
 })
 
-test('a client that disconnects before the response begins pays nothing, and the node is let go', async () => {
+test('a client that disconnects before the response begins pays nothing, and the node call is cancelled', async () => {
   const gate = Promise.withResolvers<void>()
   const client = new AbortController()
   node.failNext({ kind: 'gate', until: gate.promise })

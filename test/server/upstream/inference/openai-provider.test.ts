@@ -56,7 +56,7 @@ describe('requests', () => {
     })
   })
 
-  test('carry no authorization header where no key is configured', async () => {
+  test('carry no authorization header if no key is configured', async () => {
     const keyless = createOpenAiProvider({ id: 'keyless', baseUrl: server.url })
     await readText((await chat('hi', { using: keyless })).body)
     expect(server.requests[0]?.headers).not.toHaveProperty('authorization')
@@ -93,7 +93,7 @@ describe('streams', () => {
   })
 })
 
-describe('answers of every status pass through', () => {
+describe('responses of every status pass through', () => {
   test.each([400, 401, 403, 404, 413, 422, 429, 500, 503])('%i', async (status) => {
     const response = await chat(`[[fault:status-${status}]]`)
     expect(response.status).toBe(status)
@@ -183,7 +183,7 @@ describe('failures', () => {
   })
 })
 
-describe('the caller leaves', () => {
+describe('the caller disconnects', () => {
   test('before the head: the call rejects as aborted and the server sees it', async () => {
     const leaving = new AbortController()
     const pending = chat('[[fault:hang-before-head]]', { signal: leaving.signal })

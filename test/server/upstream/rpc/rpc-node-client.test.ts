@@ -49,7 +49,7 @@ test('a redirect is a response, not a journey', async () => {
   await readText(answer.body)
 })
 
-test('a node that does not answer in its time is given up', async () => {
+test('a node that does not respond in time is abandoned', async () => {
   const gate = Promise.withResolvers<void>()
   server.failNext({ kind: 'gate', until: gate.promise })
   // Its time passes only when the node has the call, however long that takes.
@@ -75,7 +75,7 @@ test('a client that disconnects ends the exchange', async () => {
   gate.resolve()
 })
 
-test('configured nodes are numbered in order and take 100 items a batch unless told otherwise', () => {
+test('configured nodes are numbered in order and take 100 items a batch by default', () => {
   const nodes = createRpcNodes({ net: { upstreams: [{ url: server.url }, { url: server.url, maxBatch: 7 }] } })
   const list = nodes.get('net') ?? []
   open.push(...list)

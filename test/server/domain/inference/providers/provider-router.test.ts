@@ -217,7 +217,7 @@ describe('the failure of the last provider', () => {
   })
 })
 
-describe('the caller leaves', () => {
+describe('the caller disconnects', () => {
   test('no other provider is tried and the breaker records nothing', async () => {
     const leaving = new AbortController()
     const { send, providers, breakers } = setUp(['hang'], [{}])

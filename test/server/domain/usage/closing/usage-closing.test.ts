@@ -124,7 +124,7 @@ describe.each(EITHER_ENGINE)('the closing of days on %s', (engine) => {
     expect(await read()).toEqual([170n, 170n, 170n])
   })
 
-  test('goes on where a process died in the midst of it', async () => {
+  test('continues where a process died in the midst of it', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, money, closing, closings, settle, closedUntil, totals, faults } = setUp(
       database,

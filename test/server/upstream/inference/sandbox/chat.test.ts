@@ -94,7 +94,7 @@ describe('streams', () => {
     expect(join(chunks, 'content', 1)).toContain('(choice 2)')
   })
 
-  test('end when the caller leaves', async () => {
+  test('end when the caller disconnects', async () => {
     const leaving = new AbortController()
     const response = await send({ messages: user('[[slow]] hi'), stream: true }, leaving.signal)
     const reading = (async () => {

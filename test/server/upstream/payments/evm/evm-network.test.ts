@@ -89,7 +89,7 @@ describe('a payment on an EVM chain', () => {
     expect(await lookUp(network, payment)).toEqual({ kind: 'pending', sent: false })
   })
 
-  it('tells the payments of one transaction apart', async () => {
+  it('distinguishes the payments of one transaction', async () => {
     const network = await create()
     const payloads = await Promise.all(
       [5_000_000n, 5_000_000n, 6_000_000n].map(async (value) =>

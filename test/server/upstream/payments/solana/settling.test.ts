@@ -58,7 +58,7 @@ const paid = (payment: SignedPayment, transactionId: unknown = expect.any(String
 })
 
 describe('a local facilitator', () => {
-  test('tells the transaction before it is sent, and moves exactly the amount', async () => {
+  test('reports the transaction before it is sent, and moves exactly the amount', async () => {
     const payment = await sign({ value: 12_345_678n })
     expect(await network.verify(payment)).toEqual({ valid: true })
     let seenBefore: unknown
@@ -106,7 +106,7 @@ describe('a local facilitator', () => {
     expect(chain.node.svm.getBalance(SOLANA_FACILITATOR_ADDRESS)).toBe(lamports)
   })
 
-  test('leaves the outcome open while the chain stands still, and finds the transfer when it goes on', async () => {
+  test('leaves the outcome open while the chain is stalled, and finds the transfer when it continues', async () => {
     const payment = await sign()
     chain.ledger.stopProcessing()
     expect((await settle(payment)).outcome).toEqual({ kind: 'unknown', reason: 'settlement_pending' })
