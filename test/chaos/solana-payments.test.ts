@@ -114,7 +114,7 @@ describe('payments on Solana', () => {
     await expectBooksEqual(10_017_345_678n)
   })
 
-  it('is pending while the chain is stalled, and credits once when it continues', async () => {
+  it('stay pending while the chain is stalled, and are credited once when it continues', async () => {
     await app.close()
     app = await startPaymentsApp(IMPATIENT)
     const payment = await pay()

@@ -143,7 +143,7 @@ describe('errors', () => {
     })
   })
 
-  test('an unknown error contains nothing: no text, no stack, but a log line', async () => {
+  test('an unknown error reveals nothing: no text, no stack, but a log line', async () => {
     const get = services.accounts.get.bind(services.accounts)
     for (const thrown of [new Error('select secret from db.internal'), new DomainError('internal', 'details inside')]) {
       services.accounts.get = () => Promise.reject(thrown)

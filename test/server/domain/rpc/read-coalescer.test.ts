@@ -121,7 +121,7 @@ test('a response too large to keep streams to one of them, and the others ask fo
   node.results.delete('eth_getLogs')
 })
 
-test('the one that a large response streams to can still leave, and the node call is cancelled', async () => {
+test('the receiver of a large stream can still leave, and the node call is cancelled', async () => {
   const client = new AbortController()
   node.failNext({ kind: 'huge', bytes: 50_000_000 })
   const { body } = await rpc.call('ethereum-mainnet', call('1'), client.signal)

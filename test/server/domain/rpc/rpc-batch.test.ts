@@ -159,7 +159,7 @@ test.each([
   ['an empty array', { kind: 'status', status: 200, body: '[]' }],
   ['an array of no answers', { kind: 'status', status: 200, body: '[1,null,{"id":1}]' }],
   ['an empty body', { kind: 'empty' }],
-] as const)('a batch that no node responds (%s) costs nothing', async (_, fault) => {
+] as const)('a batch without a response from any node (%s) costs nothing', async (_, fault) => {
   node.failNext(fault)
   await expect(run('ethereum-mainnet', batch(item(1), item(2)))).rejects.toMatchObject({ code: 'rpc_upstream_failed' })
   expect(ends()).toEqual(['released'])
