@@ -90,10 +90,7 @@ export function createPayments({ x402, limits }: Config, parts: PaymentParts) {
     start: (ownsDatabase: boolean): void => {
       if (networks.length === 0) return
       void operations.announceProblems()
-      if (ownsDatabase)
-        void reconciler
-          .runAll()
-          .catch((error: unknown) => log.warn('interrupted payments could not be resumed', { error }))
+      if (ownsDatabase) void reconciler.runAll().catch((error: unknown) => log.warn('payments not resumed', { error }))
     },
   }
 }

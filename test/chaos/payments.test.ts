@@ -102,7 +102,7 @@ describe('payments on Base', () => {
     await expectBooksEqual(10_017_345_678n)
   })
 
-  it('credits the payer when somebody else put the payment on the chain', async () => {
+  it('credits the payer if another party submitted the payment to the chain', async () => {
     const payload = await signAuthorization(await createFundedPayer(app.base))
     const transaction = await frontRun(app.base, payload)
     const { status, headers } = await topUp(payload)
@@ -111,7 +111,7 @@ describe('payments on Base', () => {
     await expectBooksEqual(5_000_000n)
   })
 
-  it('credits nothing twice when the chain takes a credited transfer back and somebody sends it again', async () => {
+  it('credits nothing twice if the chain reverts a credited transfer and another party submits it again', async () => {
     const payload = await signAuthorization(await createFundedPayer(app.base))
     const before = await app.base.client.snapshot()
     const first = await topUp(payload)

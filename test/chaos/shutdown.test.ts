@@ -46,7 +46,7 @@ describe.runIf(hasEngine('postgres'))('a server that is shutting down', () => {
     expect(await auditAccount(database.db, { accountId, grantNanoUsd: GRANT_NANO_USD }, answers)).toEqual([])
   })
 
-  test('cuts at the deadline what does not end, charges what was delivered, and holds nothing', async () => {
+  test('cuts unfinished requests at the deadline, charges the delivered parts, and leaves no hold', async () => {
     await using upstream = await startChaosUpstream()
     await using server = await startTestApp({ file: upstream.config })
     const { accountId, adminKey } = await server.createAccount({ grantNanoUsd: GRANT_NANO_USD })

@@ -47,7 +47,7 @@ test('every route has its line, and every line its route', () => {
   expect(Object.keys(REST_LINES).toSorted()).toEqual(known.toSorted())
 })
 
-test('a request that is let through leaves a trace, or the traces of rejected ones would prove nothing', async () => {
+test('an admitted request leaves a trace, or the missing traces of rejected ones would prove nothing', async () => {
   const before = await scene.fingerprint()
   const paid = { path: '/chat/completions', body: CHAT }
   expect(verdictOf(await send('POST /chat/completions', paid, 'inference'))).toBe('served')

@@ -104,7 +104,7 @@ describe('bad input gets a clear error with the right status, and costs nothing'
     expect(await response.json()).toHaveProperty('error')
   })
 
-  test('an INFERENCE key on an ADMIN route is told that an ADMIN key is required', async () => {
+  test('an INFERENCE key on an ADMIN route gets the message that an ADMIN key is required', async () => {
     const created = await post('/api_keys', { apiKeyType: 'INFERENCE', description: 'weak' })
     const { data } = (await created.json()) as { data: { apiKey: string } }
     const response = await fetch(`${server.baseUrl}/api_keys`, { headers: { authorization: `Bearer ${data.apiKey}` } })

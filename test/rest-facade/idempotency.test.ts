@@ -293,7 +293,7 @@ describe('creating an API key', () => {
   const path = '/api_keys'
   const body = '{"apiKeyType":"INFERENCE","description":"from a script"}'
 
-  test('twice under one key makes one, whose secret both answers show', async () => {
+  test('twice under one key creates one, whose secret is in both responses', async () => {
     const first = (await (await post('create', { path, body })).json()) as { data: { apiKey: string } }
     const repeat = await post('create', { path, body })
     expect([isReplay(repeat), await repeat.json()]).toEqual([true, first])

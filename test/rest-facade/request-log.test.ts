@@ -74,7 +74,7 @@ describe('a request over REST', () => {
 })
 
 describe.runIf('url' in redis)('usageRecorded over two processes', () => {
-  it('tells a watcher at one of what the other settles, in order', async () => {
+  it('shows a watcher at one process the requests that the other settles, in order', async () => {
     const redisUrl = 'url' in redis ? redis.url : ''
     await using own = await startTestApp({ redisUrl })
     const { adminKey } = await own.createAccount()

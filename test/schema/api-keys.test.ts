@@ -65,7 +65,7 @@ describe('createApiKey', () => {
     expect(await isServed(created.secret)).toBe(true)
   })
 
-  it('reads an amount in the document as it is written, without rounding', async () => {
+  it('reads an amount in the document exactly, without rounding', async () => {
     const answer = await run(
       `mutation { createApiKey(input: { type: INFERENCE, description: "x", limits: { usd: 9007199.254740993 } }) {
         ... on CreateApiKeySuccess { apiKey { limits { usd diem } } } } }`,
@@ -124,7 +124,7 @@ describe('createApiKey', () => {
 })
 
 describe('updateApiKey', () => {
-  it('changes what is present, keeps what is absent, and removes what is null', async () => {
+  it('changes present fields, keeps absent ones, and removes null ones', async () => {
     const { apiKey } = await create({
       type: 'INFERENCE',
       description: 'before',

@@ -70,7 +70,7 @@ describe('a domain error', () => {
 })
 
 describe('an operation that takes longer than 10 seconds', () => {
-  it('is rejected, and what it waits for is told to stop', async () => {
+  it('is rejected, and its pending work is cancelled', async () => {
     const own = await startGraphqlHarness()
     const { adminKey } = await own.createAccount()
     const { promise: started, resolve: start } = Promise.withResolvers<RequestContext>()
@@ -110,7 +110,7 @@ describe('a browser page of another origin', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   it('has a request id of its own', async () => {
     const [a, b] = await Promise.all([harness.post('{"query":"{ __typename }"}'), harness.post('nothing')])
     expect(a.headers.get('cf-ray')).toMatch(/^[0-9a-f]{32}$/)

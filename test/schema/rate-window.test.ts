@@ -25,7 +25,7 @@ const useUp = async () => {
 }
 
 describe("an account's operations", () => {
-  it('take one request each from one window, whose numbers every answer tells', async () => {
+  it('take one request each from one window, whose numbers are in every response', async () => {
     const headers = async (key: string) => {
       const { headers } = await read(key)
       return ['limit-requests', 'remaining-requests', 'type'].map((name) => headers.get(`x-ratelimit-${name}`))
@@ -55,7 +55,7 @@ describe("an account's operations", () => {
     expect(await harness.keys.apiKeys.listPage(account.accountId, { first: 10 })).toMatchObject({ items: [{}, {}] })
   })
 
-  it('leave other accounts and those who send no key alone, who have no such headers', async () => {
+  it('do not count for other accounts or for callers without a key, who have no such headers', async () => {
     await useUp()
     expect((await read((await harness.createAccount()).adminKey)).errors).toEqual([])
     const anonymous = await harness.run('{ models { nodes { name } } }')

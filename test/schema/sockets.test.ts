@@ -99,7 +99,7 @@ describe('a socket is rejected', () => {
   })
 })
 
-describe('sockets of one address that have not said who they are', () => {
+describe('unauthenticated sockets of one address', () => {
   it('are at most 3; the next is served once one of them has, or is gone', async () => {
     const { secret } = await newKey()
     const waiting = await Promise.all(Array.from({ length: 3 }, () => GraphqlSocket.open(harness.socketUrl)))
@@ -269,7 +269,7 @@ describe('operations on a socket', () => {
     await socket.close()
   })
 
-  it('answer queries and mutations as well', async () => {
+  it('serve queries and mutations as well', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.inferenceKey)
     socket.subscribe('1', '{ viewer { accountId name } }')
     expect(await socket.next()).toMatchObject({

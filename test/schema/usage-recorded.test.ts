@@ -45,14 +45,14 @@ const take = async (count: number): Promise<{ charges: number[]; cursor: string 
 const upTo = (count: number, from = 1) => Array.from({ length: count }, (_, index) => index + from)
 
 describe('usageRecorded', () => {
-  it('begins with where it stands, then gives each settled request once and in order', async () => {
+  it('begins with its current cursor, then returns each settled request once and in order', async () => {
     subscribe('1')
     expect(await next()).toMatchObject({ requests: [], missed: false })
     for (const charge of upTo(20)) await settle(BigInt(charge))
     expect((await take(20)).charges).toEqual(upTo(20))
   })
 
-  it('tells of requests that cost nothing, and of no other account', async () => {
+  it('includes requests that cost nothing, and none of other accounts', async () => {
     subscribe('1')
     await next()
     const stranger = await harness.createAccount()

@@ -88,7 +88,7 @@ describe('a wallet in GraphQL', () => {
     expect(repeated.errors[0]?.extensions).toMatchObject({ reason: 'X402_SIGN_IN_NONCE_REUSED' })
   })
 
-  test('learns why its signature is rejected', async () => {
+  test('gets the reason why its signature is rejected', async () => {
     const payload = await fieldHeader({ ...naclSigner(), sign: naclSigner().sign })
     const { errors } = await run(SIGN_IN, { variables: { payload } })
     expect(errors[0]?.extensions).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'X402_SIGN_IN_INVALID_SIGNATURE' })

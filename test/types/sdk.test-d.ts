@@ -108,7 +108,7 @@ describe('GraphQL', () => {
     expectTypeOf(sluice.usageRecorded()).toEqualTypeOf<AsyncIterableIterator<RecordedUsage>>()
   })
 
-  test('results of mutations are told apart by their type name', () => {
+  test('distinguishes results of mutations by their type name', () => {
     const result = {} as RotateApiKeyData['rotateApiKey']
     if (result.__typename === 'RotateApiKeySuccess') expectTypeOf(result.secret).toEqualTypeOf<string>()
     else expectTypeOf(result.message).toEqualTypeOf<string>()

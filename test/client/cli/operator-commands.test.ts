@@ -124,7 +124,7 @@ describe('model', () => {
   })
 })
 
-test('audit list shows who did what, and why', async () => {
+test('audit list shows each action with its operator and reason', async () => {
   const { accountId } = await server.createAccount()
   const [key] = (await run('key', 'list', accountId, '--json')).json()
   await run('key', 'revoke', accountId, key.keyId, '--reason', 'leaked', '--yes')

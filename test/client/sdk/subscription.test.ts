@@ -21,7 +21,7 @@ function subscribe(options: { newestOnly?: true } = {}) {
 }
 
 describe('a subscription', () => {
-  test('keeps events in order for a reader who comes later', async () => {
+  test('keeps events in order for a late reader', async () => {
     const { subscription } = subscribe()
     for (const number of [1, 2, 3]) subscription.push(number)
     expect([await subscription.next(), await subscription.next()].map(({ value }) => value)).toEqual([1, 2])

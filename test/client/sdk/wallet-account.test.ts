@@ -93,7 +93,7 @@ describe('a wallet with stake', () => {
 })
 
 describe('signing out', () => {
-  test('ends the session; the next call, and what is watched, continues with another', async () => {
+  test('ends the session; the next call and running subscriptions continue with another', async () => {
     const wallet = fromViem(createPayer())
     const proofs: string[] = []
     const signMessage = (message: string) => {

@@ -228,7 +228,7 @@ describe('GET /api_keys/rate_limits/log', () => {
     ])
   })
 
-  test('counts it as a failure of the key when an INFERENCE key asks for what is not its own', async () => {
+  test('counts a request of an INFERENCE key for foreign data as a failure of the key', async () => {
     const { accountId } = await app.createAccount()
     const { secret } = await createKey(accountId)
     for (let count = 0; count < 21; count++) {

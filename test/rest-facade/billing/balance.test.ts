@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('GET /billing/balance', () => {
-  it('names both balances, the allowance, and DIEM as what is spent first', async () => {
+  it('names both balances, the allowance, and DIEM as the currency spent first', async () => {
     const owner = await app.createOwner({ usdNano: 2_500_000_001n, stakeNano: 1_500_000_000n })
     const answer = async () => (await owner.get('/billing/balance')).body
     expect(await answer()).toEqual({

@@ -155,7 +155,7 @@ describe('200', () => {
   })
 })
 
-test.each(['default', 'gpt-4o'])('the name %s gives the model that it stands for', async (name) => {
+test.each(['default', 'gpt-4o'])('the name %s resolves to its model', async (name) => {
   const { status, body } = await get(`/models/${name}`)
   expect([status, body]).toMatchObject([200, { id: 'llama-3.3-70b' }])
 })

@@ -97,7 +97,7 @@ describe('credits in 24 hours', () => {
     expect((await app.post('ethereum-mainnet', CALL, { key: adminKey })).status).toBe(429)
   })
 
-  test('count what was charged, so an error item takes 5', async () => {
+  test('count the charged credits, so an error item takes 5', async () => {
     const { adminKey } = await app.server.createAccount({ tier: 'standard' })
     const failing = `[${Array.from({ length: 100 }, () => '{"id":1,"method":"eth_getLogs"}').join()}]`
     for (let batch = 0; batch < 8; batch += 1) {
@@ -108,7 +108,7 @@ describe('credits in 24 hours', () => {
     expect((await app.post('ethereum-mainnet', CALL, { key: adminKey })).status).toBe(429)
   })
 
-  test('a batch that alone is larger than the cap is told to be smaller', async () => {
+  test('reject a batch that alone exceeds the cap, with a hint to make it smaller', async () => {
     const { adminKey } = await app.server.createAccount({ tier: 'standard' })
     const body = `[${Array.from({ length: 100 }, () => '{"id":1,"method":"trace_replayTransaction"}').join()}]`
     const refused = await app.post('ethereum-mainnet', body, { key: adminKey })

@@ -34,7 +34,7 @@ describe.each([
       return { 'PAYMENT-SIGNATURE': encodeHeader(PAYMENT_SHAPES.v2(solanaRequirement(), payload)) }
     },
   ],
-])('after the payee on %s was changed', (_chain, sign) => {
+])('a changed payee on %s', (_chain, sign) => {
   test('a repeat of a former payment gets its response, so that nobody pays again for a lost one', async () => {
     const payment = await sign()
     const paid = await before.topUp(payment)

@@ -170,7 +170,7 @@ describe('a wallet that is short of money', () => {
   test.each([
     ['without any credit', null, 0],
     ['below the minimum, though the request costs less', 99_999_999n, 0.099999999],
-  ])('%s is told how to top up', async (_name, balanceNanoUsd, currentBalanceUsd) => {
+  ])('%s gets instructions to top up', async (_name, balanceNanoUsd, currentBalanceUsd) => {
     const response = await shortOf(balanceNanoUsd)
     expect(response.status).toBe(402)
     expect(response.headers.get('cache-control')).toBe('no-store')

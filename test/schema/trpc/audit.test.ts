@@ -57,7 +57,7 @@ describe('the audit log', () => {
     expect(await newest()).toEqual(before)
   })
 
-  test('says who did what to whom and why, with what the response told of the subject', async () => {
+  test('records operator, action, subject and reason, with the facts of the response about the subject', async () => {
     const ada = createOperatorClient(server.url, NAMED_OPERATOR_TOKEN)
     const { account, adminKey } = await ada.accounts.create.mutate({ name: 'audited' })
     const { accountId } = account
@@ -83,7 +83,7 @@ describe('the audit log', () => {
     expect(await server.balanceNanoUsd(accountId)).toBe(0n)
   })
 
-  test('cuts secrets out of what was sent, bounds it, and takes text that the database cannot', async () => {
+  test('removes secrets from inputs, limits their size, and accepts text that the database cannot store', async () => {
     const send = async (input: object) => {
       await client.accounts.rename.mutate(input as never).catch(() => undefined)
       return newest()

@@ -223,7 +223,7 @@ describe('the other settings', () => {
 })
 
 describe('the history', () => {
-  test('shows past, present, future and withdrawn changes, with who and why', async () => {
+  test('shows past, present, future and withdrawn changes, with operator and reason', async () => {
     await setPrice(1)
     clock.advance(1_000)
     await setPrice(2)

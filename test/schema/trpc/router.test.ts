@@ -42,7 +42,7 @@ describe('access', () => {
     },
   )
 
-  test('an ADMIN key of an account is no operator token', async () => {
+  test('an ADMIN key of an account is not an operator token', async () => {
     const { adminKey } = await server.createAccount()
     const call = createOperatorClient(server.url, adminKey).accounts.list.query()
     expect((await failureOf(call)).data['code']).toBe('UNAUTHORIZED')

@@ -22,7 +22,7 @@ async function leaveStaleLock(folder: string): Promise<void> {
   await once(spawn(process.execPath, ['-e', dieListening, join(folder, 'lock.sock')]), 'exit')
 }
 
-test('a folder is free again as soon as it is given back', async () => {
+test('a folder is free again as soon as it is released', async () => {
   await using folder = await createFolder()
   const unlock = await lockFolder(folder.path)
   await expect(lockFolder(folder.path)).rejects.toThrow(FolderInUseError)

@@ -42,7 +42,7 @@ test('repeated requests run once an interval', async () => {
   expect(work).toHaveBeenCalledTimes(5)
 })
 
-test('work that takes longer than the interval never runs twice at a time, and what was asked for meanwhile follows', async () => {
+test('work that takes longer than the interval never runs twice at a time, and requests in the meantime follow', async () => {
   const runs: (() => void)[] = []
   const paced = new ThrottledTask(() => new Promise<boolean>((resolve) => runs.push(() => resolve(true))), PACE)
   paced.request()

@@ -72,7 +72,7 @@ test('a node that is away lets no contract wallet in, while keys sign in as befo
   await expect(harness.signIn.signIn(await fieldHeader(viemSigner(), { now }), CLIENT_ADDRESS)).resolves.toBeDefined()
 })
 
-test("a node of another chain lets no contract wallet in: there the address may be somebody else's", async () => {
+test('a node of another chain signs no contract wallet in, because the address there may have another owner', async () => {
   await using proxy = await startNodeProxy(chain.url)
   proxy.alter = (method, result) => (method === 'eth_chainId' ? '0x1' : result)
   const harness = start(proxy.url)

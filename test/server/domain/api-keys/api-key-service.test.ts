@@ -121,7 +121,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
   })
 
   describe('updating', () => {
-    test('changes only what is sent', async () => {
+    test('changes only the given fields', async () => {
       const { accountId } = await freshAccount()
       const { key } = await keys.apiKeys.createForAccount(
         accountId,

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 
 describe('a secret', () => {
-  test('stands for its account, key, type, tier and privacy', async () => {
+  test('identifies its account, key, type, tier and privacy', async () => {
     const { accountId } = account
     const { key, secret } = await keys.apiKeys.createForAccount(
       accountId,

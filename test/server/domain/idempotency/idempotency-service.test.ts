@@ -105,7 +105,7 @@ describe('a response whose charge is owed by a dead process', () => {
     expect(node.calls).toHaveLength(1)
   })
 
-  test('is free to the one who retries when it was paid after all, even with nothing left', async () => {
+  test('is free for a repeat if it was already paid, even with an empty balance', async () => {
     await using first = await start({ stopAfter: 'settled' })
     await using second = await start()
     void first.post(key, CALL).catch(() => undefined)
@@ -135,7 +135,7 @@ describe('a response whose charge is owed by a dead process', () => {
 })
 
 describe('a response that is too large to keep', () => {
-  test('reaches its client and is charged; a repeat is told so and costs nothing', async () => {
+  test('reaches its client and is charged; a repeat is rejected for that reason and costs nothing', async () => {
     await using process = await start({ limits: { maxResponseBytes: 1_500_000 } })
     node.failNext({ kind: 'huge', bytes: 3_000_000 })
     const first = await process.post(key, CALL)

@@ -117,7 +117,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(requests.map((request) => request.hold.currency)).toEqual(['diem', 'usd', 'diem'])
   })
 
-  test('the DIEM allowance resets at 00:00 UTC, and what was not used expires', async () => {
+  test('resets the DIEM allowance at 00:00 UTC and expires the unused part', async () => {
     clock.set('2026-05-01T10:00:00.000Z')
     const caller = await money.addCaller({ stakeNano: 100n })
     await (await money.open(caller, 30n)).settle(usageOf(30n))
@@ -148,7 +148,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 600n, held: 0n })
   })
 
-  test('a settlement whose answer got lost is recognised when it is sent again', async () => {
+  test('recognises a repeated settlement whose response was lost', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 500n)
     const item = settlementOf(hold, '400')
@@ -164,7 +164,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     })
   })
 
-  test('an admission whose answer got lost is admitted once when it is sent again', async () => {
+  test('admits a repeated admission whose response was lost only once', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 600n)
     const item = {

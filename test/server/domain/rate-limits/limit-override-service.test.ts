@@ -58,7 +58,7 @@ describe.each(EITHER_ENGINE)('limits that an operator sets on %s', (engine) => {
     expect(await planOf(keys, secret)).toMatchObject({ scope: 'user' })
   })
 
-  it('replace what was set before, and survive a change of tier', async () => {
+  it('replace earlier ones, and survive a change of tier', async () => {
     const { accountId, adminKey } = account
     await keys.limitOverrides.set({ accountId, limits: { image: { requestsPerMinute: 9 } } })
     await keys.limitOverrides.set({ accountId, limits: { text: { M: { requestsPerMinute: 7 } } } })

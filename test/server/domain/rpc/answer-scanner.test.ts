@@ -66,7 +66,7 @@ test('every prefix of a response is recognised as cut', () => {
   }
 })
 
-test('streamed in any chunks, a response is billed as it is billed whole', () => {
+test('a response is billed the same whole and streamed in any chunks', () => {
   const name = fc.constantFrom('result', 'error', 'id', 'jsonrpc', 'res\\u0075lt', 'x')
   const value = fc.oneof(fc.constant('null'), fc.json({ maxDepth: 4 }), fc.constant('18446744073709551615'))
   const answer = fc

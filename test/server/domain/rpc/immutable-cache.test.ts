@@ -109,7 +109,7 @@ describe('goes to the node every time', () => {
   })
 })
 
-test('one network never answers for another', async () => {
+test('one network never shares results with another', async () => {
   node.results.set('eth_getTransactionReceipt', receipt('"0x1"'))
   await askTwice('eth_getTransactionReceipt', `["${HASH}"]`)
   await ask('1', 'eth_getTransactionReceipt', `["${HASH}"]`, 'base-mainnet')

@@ -44,7 +44,7 @@ async function readUntilError(body: AsyncIterable<Uint8Array>): Promise<{ text: 
 }
 
 describe('requests', () => {
-  test('go to the path below the base URL with key, JSON type and the body as it is', async () => {
+  test('go to the path below the base URL with key, JSON type and the unchanged body', async () => {
     const response = await chat('hi')
     expect(JSON.parse(await readText(response.body)).choices[0].message.content).toBe(CONTENT)
     expect(response).toMatchObject({ status: 200, contentType: 'application/json', retryAfterSeconds: undefined })

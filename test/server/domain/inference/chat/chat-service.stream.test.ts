@@ -29,7 +29,7 @@ const COUNTED = 5n * INPUT_NANO + 3n * OUTPUT_NANO
 const streamOf = (pieces: readonly string[]) => createChatHarness({ router: scriptRouter(() => streamAnswer(pieces)) })
 
 describe('a stream that ends well', () => {
-  test('passes on, then tells usage and cost, then ends', async () => {
+  test('forwards its chunks, then sends usage and cost, then ends', async () => {
     const harness = streamOf(answerFrames(WORDS, USAGE))
     const chunks = parseStream(await readText(await harness.stream()))
     expect(contentOf(chunks)).toBe('one two three')
@@ -138,7 +138,7 @@ describe('usage that is not believed', () => {
     ['fractional', { prompt_tokens: 10, completion_tokens: 3.5 }],
     ['beyond the context', { prompt_tokens: 10, completion_tokens: 99_999 }],
     ['zero although there is text', { prompt_tokens: 10, completion_tokens: 0 }],
-  ])('%s: what was delivered is counted', async (_, usage) => {
+  ])('%s: the delivered part is counted', async (_, usage) => {
     const harness = streamOf(answerFrames(WORDS, usage))
     const chunks = parseStream(await readText(await harness.stream()))
     expect(chunks.at(-2)).toMatchObject({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } })

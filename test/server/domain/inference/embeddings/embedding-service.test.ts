@@ -146,7 +146,7 @@ describe('nothing is charged', () => {
   })
 })
 
-test('2,048 texts are held with room for each and answered in order', async () => {
+test('2,048 texts are held with room for each and returned in order', async () => {
   const input = Array.from({ length: 2_048 }, (_, index) => `text ${index}`)
   const harness = createHarness(
     scriptRouter(() =>

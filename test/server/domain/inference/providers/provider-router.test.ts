@@ -96,7 +96,7 @@ const timeout = () => new DomainError('upstream_timeout', 'No answer in time.')
 const status = (code: number, message = 'no'): Reply => ({ status: code, body: JSON.stringify({ error: { message } }) })
 
 describe('order', () => {
-  test('the first provider answers, under its own name of the model', async () => {
+  test('prefers the first provider, under its own name of the model', async () => {
     const { send, providers } = setUp([{ body: '{"ok":1}' }], [{}])
     const routed = await send({ messages: [] })
     expect(routed).toMatchObject({ upstreamId: 'p0', retries: 0, response: { status: 200 } })

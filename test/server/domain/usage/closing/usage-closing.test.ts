@@ -106,7 +106,7 @@ describe.each(EITHER_ENGINE)('the closing of days on %s', (engine) => {
     expect(await faults()).toEqual([])
   })
 
-  test('is seen as it is by every reader that has seen it otherwise', async () => {
+  test('changes nothing for readers that read before and after it', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, money, closing, settle, readers } = setUp(database, '2026-03-09T23:59:00.000Z')
     const caller = await money.addCaller({ usdNano: 100_000n })
@@ -214,7 +214,7 @@ test.runIf(hasEngine('postgres'))(
   },
 )
 
-test.runIf(hasEngine('postgres'))('closing again and again loses nothing of what is settled meanwhile', async () => {
+test.runIf(hasEngine('postgres'))('repeated closing loses nothing that is settled meanwhile', async () => {
   await using database = await createTestDatabase('postgres')
   const { money, closings, settle, totals, closedUntil, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
   const callers = await Promise.all(Array.from({ length: 3 }, () => money.addCaller({ usdNano: 1_000_000n })))

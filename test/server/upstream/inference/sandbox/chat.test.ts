@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { chat, join, send, stream, streamData, user } from './sandbox-client.ts'
 
-describe('answers', () => {
+describe('responses', () => {
   test('are labelled, echo the question and are deterministic', async () => {
     const first = await chat({ messages: user('How are you?') })
     expect(first.message.content).toMatch(/^\[sandbox\] You said: "How are you\?"/)

@@ -16,7 +16,7 @@ test('[[error:context]] is a context overflow', async () => {
   expect(JSON.parse(await readText(response.body)).error.code).toBe('context_length_exceeded')
 })
 
-test('[[error:timeout]] answers nothing until the caller disconnects', async () => {
+test('[[error:timeout]] sends nothing until the caller disconnects', async () => {
   const leaving = new AbortController()
   const pending = send({ messages: user('[[error:timeout]]') }, leaving.signal)
   leaving.abort()

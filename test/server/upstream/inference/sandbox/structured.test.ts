@@ -114,7 +114,7 @@ describe('tools', () => {
     expect(names(await chat({ messages: user('get_time'), tools, tool_choice: 'none' }))).toBeUndefined()
   })
 
-  test('a tool result is answered in text, so that agent loops end', async () => {
+  test('a tool result gets a text, so agent loops end', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'get_time', arguments: '{}' } }
     const messages = [
       ...user('get_time please'),
