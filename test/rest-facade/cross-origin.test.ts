@@ -38,7 +38,7 @@ describe('pages of other origins', () => {
     })
 
   test.each(['/chat/completions', '/api_keys', '/crypto/rpc/ethereum-mainnet', '/x402/top-up', '/no-such-path'])(
-    'are told before a call of %s what they may send',
+    'learn from a preflight of %s what they may send',
     async (path) => {
       const response = await preflight(server.baseUrl + path)
       expect(response.status).toBe(204)

@@ -113,7 +113,7 @@ describe('the receipt of a request', () => {
   })
 
   it.each([['x'], [''], ['0'.repeat(31)], ["' or 1=1"], ['g'.repeat(32)]])(
-    'is rejected for %j, which is no id',
+    'is rejected for %j, which is not an id',
     async (id) => {
       const query = 'query ($id: String!) { viewer { request(requestId: $id) { requestId } } }'
       const answer = await harness.run(query, { key: account.adminKey, variables: { id } })

@@ -53,7 +53,7 @@ const chunkCount = async () => {
 
 describe('a duplicate of a request that still runs', () => {
   test.each(['claimed', 'admitted', 'called'] as const)(
-    'in another process waits as long as an upstream may take, then is told to come again (%s)',
+    'in another process waits as long as an upstream may take, then gets a time to retry (%s)',
     async (step) => {
       await using first = await start({ stopAfter: step })
       await using second = await start({ waitMsMax: 60 })

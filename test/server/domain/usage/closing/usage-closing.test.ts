@@ -106,7 +106,7 @@ describe.each(EITHER_ENGINE)('the closing of days on %s', (engine) => {
     expect(await faults()).toEqual([])
   })
 
-  test('changes nothing for readers that read before and after it', async () => {
+  test('is consistent for every reader, and a late settlement reaches them all', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, money, closing, settle, readers } = setUp(database, '2026-03-09T23:59:00.000Z')
     const caller = await money.addCaller({ usdNano: 100_000n })
