@@ -203,7 +203,7 @@ describe('a remote facilitator on Solana', () => {
   })
 
   it.each(['lies-failure', 'breaks-off'] as const)(
-    'that %s after it has settled costs the payer nothing',
+    'costs the payer nothing if it %s after it has settled',
     async (conduct) => {
       await using stack = new AsyncDisposableStack()
       const facilitator = await startRemote(stack)

@@ -226,7 +226,7 @@ describe('API keys', () => {
     })
   })
 
-  test('with type INFERENCE read allowed GraphQL fields beside a forbidden one', async () => {
+  test('read allowed GraphQL fields beside a forbidden one if their type is INFERENCE', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await app.app.services.access.apiKeys.createForAccount(accountId, {
       type: 'INFERENCE',

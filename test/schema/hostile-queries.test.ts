@@ -75,7 +75,7 @@ describe('an operation that asks for too much is rejected before it runs:', () =
 })
 
 describe('a page', () => {
-  it.each([['101'], ['0'], ['-1'], ['2147483647']])('with %s items is rejected', async (first) => {
+  it.each([['101'], ['0'], ['-1'], ['2147483647']])('is rejected if it asks for %s items', async (first) => {
     const answer = await harness.run(`{ viewer { ledger(first: ${first}) { nodes { kind } } } }`, { key })
     expect(answer.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', field: 'first' } }])
   })

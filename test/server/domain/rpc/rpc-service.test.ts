@@ -146,7 +146,7 @@ describe('a response that is none costs nothing and says nothing of the node', (
     expect(ends()).toEqual(['released'])
   })
 
-  test('except a 4xx that carries a JSON-RPC error, which is relayed for 5 credits', async () => {
+  test('a 4xx that carries a JSON-RPC error is relayed for 5 credits', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"bad params"}}'
     node.failNext({ kind: 'status', status: 400, body })
     const answer = await rpc.call('ethereum-mainnet', CHAIN_ID)

@@ -174,7 +174,7 @@ describe('nothing is charged', () => {
     await expect(harness.complete()).rejects.toMatchObject({ code: 'unavailable', message: 'lost' })
   })
 
-  test('or sent if the balance does not cover the worst case', async () => {
+  test('and nothing is sent if the balance does not cover the worst case', async () => {
     const router = scriptRouter(() => jsonAnswer(ANSWER))
     const harness = createChatHarness({ router, balanceNanoUsd: 100n })
     await expect(harness.complete()).rejects.toMatchObject({ code: 'insufficient_balance' })
