@@ -41,7 +41,10 @@ const GENERATING_LIMIT_SECONDS = 1_800
 /** Stopping the servers and dropping the database may take this long. */
 const FORCED_END_SECONDS = 20
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
-/** Until then the engine compiles: after 6,000 requests its compiler still takes an eighth of Sluice's CPU, after these a hundredth. */
+/**
+ * The engine still compiles until then: after 6,000 requests its compiler takes an eighth of Sluice's CPU, after these
+ * a hundredth.
+ */
 const WARM_UP_REQUESTS_MIN = 20_000
 
 const USAGE = `npm run bench -- <${Object.keys(SCENARIOS).join('|')}|all> [options]
@@ -96,7 +99,7 @@ else
   )
 process.exit(reports.every(({ verdicts }) => verdicts.every(({ passed }) => passed)) ? 0 : 1)
 
-/** A run that ends early fails where it stands, so that its servers stop and its database is dropped on the way out. */
+/** Ending a run early makes it throw, so its servers stop and its database is dropped by the usual clean-up. */
 async function runScenario(name: string): Promise<Report> {
   const interrupted = new AbortController()
   const limitSeconds = GENERATING.has(name) ? GENERATING_LIMIT_SECONDS : TIME_LIMIT_SECONDS

@@ -8,7 +8,7 @@ import type { Exchange } from './exchange.ts'
 import { MANAGEMENT_LIMITS, type Route, type RouteLimits } from './route.ts'
 
 /**
- * The headers about limits and balances of all responses. Before the handler: counts the request in the windows that its
+ * Sets the limit and balance headers of all responses. Before the handler: counts the request in the windows that its
  * route declares, unless the route's service does so, and shows them with the balances.
  */
 export async function admitToRoute(exchange: Exchange, { limits }: Route): Promise<void> {
@@ -23,23 +23,23 @@ export async function admitToRoute(exchange: Exchange, { limits }: Route): Promi
   setBalanceHeaders(exchange, await ledger.balances(caller.accountId))
 }
 
-/** Of a request that a service admitted: its windows, and the balances before it. */
+/** For a request that a service admitted: its windows, and the balances before it. */
 export function showMetered(exchange: Exchange, metered: MeteredRequest): void {
   setRateLimitHeaders(exchange, metered.grant)
   const { usdNano, diemNano } = metered.hold.balancesBefore
   setBalances(exchange, { usdNano, diemNano })
   const { receipt } = metered
-  // A stream's head leaves before its charge is known.
+  // A stream's headers are sent before its charge is known.
   setBalanceRemaining(exchange, receipt?.currency === 'usd' ? receipt.balanceAfterNano : usdNano)
 }
 
-/** Of a response that was kept for repeats: the windows of this repeat, and the balances now. */
+/** For a response that was stored for repeats: the windows of this repeat, and the current balances. */
 export async function showReplayed(exchange: Exchange, grant: RateGrant): Promise<void> {
   setRateLimitHeaders(exchange, grant)
   setBalanceHeaders(exchange, await exchange.services.money.ledger.balances(exchange.requireCaller().accountId))
 }
 
-/** Of a rejected request: the window that rejected it, otherwise the windows of its route, and when to try again. */
+/** For a rejected request: the window that rejected it, otherwise the windows of its route, and when to retry. */
 export async function showRejected(exchange: Exchange, { limits }: Route, error: DomainError): Promise<void> {
   const { caller } = exchange
   setRetryHeaders(exchange, limits, error)
@@ -82,13 +82,13 @@ function setRetryHeaders(exchange: Exchange, limits: RouteLimits | null, error: 
   }
 }
 
-/** What a wallet has left: USD with six decimals, rounded down. Nothing for keys. */
+/** The wallet's remaining USD with six decimals, rounded down. Not set for keys. */
 function setBalanceRemaining(exchange: Exchange, usdNano: bigint): void {
   if (exchange.caller?.kind !== 'wallet') return
   exchange.setHeader('X-Balance-Remaining', formatUsdFixed(usdNano - (usdNano % 1_000n), 6))
 }
 
-/** The specification's seven headers; those about tokens only where tokens are limited. */
+/** The seven headers of the public API; those about tokens only if tokens are limited. */
 function setRateLimitHeaders(
   exchange: Exchange,
   grant: Pick<RateGrant, 'requests' | 'tokens'> & { plan: Pick<RateGrant['plan'], 'scope'> },
@@ -105,7 +105,7 @@ function setRateLimitHeaders(
   exchange.setHeader('x-ratelimit-reset-tokens', Math.ceil(waitMs / 1_000))
 }
 
-/** The current balances. A currency that the account never had is zero. */
+/** The current balances. A currency that the account has never used is zero. */
 function setBalanceHeaders(exchange: Exchange, balances: readonly Balance[]): void {
   const nanoOf = (name: Currency): bigint => balances.find(({ currency }) => currency === name)?.balanceNanoUsd ?? 0n
   const usdNano = nanoOf('usd')

@@ -6,7 +6,7 @@ import { type RequestPayment, setPaymentResponse } from './x402/payment.ts'
 
 const EMPTY = Buffer.alloc(0)
 
-/** A request as the HTTP server hands it over, with what its path says. */
+/** A request from the HTTP server, with the parameters of its path. */
 export interface Incoming {
   request: IncomingMessage
   response: ServerResponse
@@ -14,7 +14,7 @@ export interface Incoming {
   target: Target
 }
 
-/** What is known of a request before its handler runs. */
+/** The known facts about a request before its handler runs. */
 export interface Received {
   caller: Caller | null
   body?: unknown
@@ -23,7 +23,7 @@ export interface Received {
   payment?: RequestPayment | undefined
 }
 
-/** Starts the response to a request: it names its request and the release, whatever becomes of it. */
+/** Starts the response to a request: whatever its outcome, it names the request and the release. */
 export function beginExchange(
   { request, response, services, target }: Incoming,
   { caller, body, rawBody = EMPTY, requestId = services.ids.requestId(), payment }: Received = { caller: null },
@@ -32,7 +32,7 @@ export function beginExchange(
   exchange.setHeader('CF-RAY', requestId)
   exchange.setHeader('X-Request-ID', requestId)
   exchange.setHeader(`x-${services.identity.serviceName}-version`, services.identity.version)
-  // Also on a rejection: what was paid is on the wallet's balance, whatever became of the request.
+  // Also on a rejection, because the payment is on the wallet's balance whatever the outcome.
   if (payment?.kind === 'credited') setPaymentResponse(exchange, payment.credited)
   return exchange
 }

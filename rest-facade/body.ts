@@ -16,13 +16,13 @@ const TYPES_OF_KIND = {
 }
 
 export interface ReadBody {
-  /** What two requests are compared by. */
+  /** The bytes by which two requests are compared. */
   raw: Buffer
-  /** Undefined where the route reads raw bytes or none. */
+  /** Undefined if the route reads raw bytes or no body. */
   parsed: unknown
 }
 
-/** Reads, decompresses and parses the body that a route declares; its bytes are kept for idempotency to compare. */
+/** Reads, decompresses and parses the body that a route declares; idempotency compares its bytes. */
 export async function readRequestBody(
   request: IncomingMessage,
   declared: Route['body'],
@@ -45,7 +45,7 @@ function cutOff(): DomainError {
 
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(bodyTooLarge(limitBytes))
-  // A client may leave while the payment it brought settles; nothing would ever be heard of its body.
+  // A client may disconnect while its payment settles; its body would then never end.
   if (request.destroyed) return Promise.reject(cutOff())
   return new Promise((resolve, reject) => {
     const chunks = new BodyChunks(Number(request.headers['content-length'] ?? 0))
@@ -65,14 +65,16 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
   })
 }
 
-/** Joins the chunks of a body as they come where its length is known: joining 35 MB at the end would take 30 ms at once. */
+/**
+ * Joins the chunks of a body as they arrive if its length is known: joining 35 MB at the end would take 30 ms at once.
+ */
 class BodyChunks {
   readonly #whole: Buffer | undefined
   readonly #chunks: Buffer[] = []
   bytes = 0
 
   constructor(announcedBytes: number) {
-    // Pages of it that are never written take no memory.
+    // Pages that are never written take no memory.
     if (announcedBytes > JOINED_AS_THEY_COME_BYTES_MIN) this.#whole = Buffer.alloc(announcedBytes)
   }
 

@@ -11,7 +11,7 @@ const DECODERS: ReadonlyMap<string, Decompress> = new Map([
   ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
 ])
 
-/** A request body as its route reads it: decompressed, off the event loop, and never to more than `limitBytes`. */
+/** Decompresses a request body outside the event loop, to at most `limitBytes`. */
 export async function decodeBody(raw: Buffer, encoding: string | undefined, limitBytes: number): Promise<Buffer> {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return raw
   const decompress = DECODERS.get(encoding.toLowerCase())

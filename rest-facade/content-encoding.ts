@@ -5,10 +5,10 @@ import { Negotiator } from 'negotiator'
 const ENCODINGS = ['br', 'gzip'] as const
 export type ContentEncoding = (typeof ENCODINGS)[number]
 
-/** Less than this is one or two packets on any network; compressing it would only cost time. */
+/** A smaller body fits into one or two packets; compressing it would only cost time. */
 export const COMPRESSED_BYTES_MIN = 2_048
 
-/** Fast rather than small: answers are made while the client waits. */
+/** Fast rather than small, because the client waits for the response. */
 const GZIP: ZlibOptions = { level: 4 }
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 3, [constants.BROTLI_PARAM_LGWIN]: 18 } }
 
@@ -18,7 +18,7 @@ const compressBrotli = promisify<Buffer, typeof BROTLI, Buffer>(brotliCompress)
 /** Best first. */
 const OFFERED = [...ENCODINGS, 'identity'] as const
 
-/** The encoding that the client likes best of those served here; null: the bytes as they are. */
+/** The served encoding that the client prefers; null: uncompressed. */
 export function acceptedEncoding(header: string | undefined): ContentEncoding | null {
   if (header === undefined) return null
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } })

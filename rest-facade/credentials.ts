@@ -8,9 +8,9 @@ import type { Access, Route } from './route.ts'
 const BEARER = /^Bearer +(\S+)\s*$/i
 
 /**
- * Who sends the request, as far as the route's access asks. A wallet's signature wins over a key where wallets are
- * served, and means nothing elsewhere. Fails with `unauthenticated`, `sign_in_required`, `sign_in_refused` or, while
- * the wallet is blocked, `abuse_blocked`.
+ * Identifies the caller, as far as the route's access requires. If wallets are served, a wallet's signature takes
+ * precedence over a key; otherwise it is ignored. Fails with `unauthenticated`, `sign_in_required`, `sign_in_refused`
+ * or, while the wallet is blocked, `abuse_blocked`.
  */
 export async function identify(request: IncomingMessage, access: Access, services: Services): Promise<Caller | null> {
   if (access === 'public') return null
@@ -23,14 +23,14 @@ export async function identify(request: IncomingMessage, access: Access, service
   return authenticate(header, services, address)
 }
 
-/** What of a route's access depends on who is identified: an ADMIN key, or the wallet that the path names. */
+/** Checks the part of a route's access that depends on the caller: an ADMIN key, or the wallet in the path. */
 export function authorize(caller: Caller, { access }: Route, { services, target }: Incoming): void {
   if (access === 'admin') services.access.auth.requireAdmin(caller)
   if (access === 'wallet')
     services.wallets.statements.assertOwn(requireWallet(caller), target.params['walletAddress'] ?? '')
 }
 
-/** The caller of a route of wallets. */
+/** The caller of a route for wallets. */
 export function requireWallet(caller: Caller): WalletCaller {
   if (caller.kind === 'wallet') return caller
   throw new DomainError('unauthenticated', 'Authentication failed: this operation requires the header SIGN-IN-WITH-X')

@@ -3,10 +3,10 @@ import type { Services } from '../server/domain/services.ts'
 import type { Route } from './route.ts'
 import { rpcHeaderNames } from './rpc/rpc-headers.ts'
 
-/** How long a browser may keep the answer to its question; Chromium's own maximum. */
+/** How long a browser may cache a preflight response; Chromium's own maximum. */
 const PREFLIGHT_SECONDS = 7_200
 
-/** What clients send; `*` stands for what SDKs add about themselves, and never for Authorization. */
+/** Headers that clients send; `*` covers those that SDKs add about themselves, but never Authorization. */
 const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
@@ -21,7 +21,10 @@ const REQUEST_HEADERS = [
   '*',
 ]
 
-/** Lets pages of other origins call. Credentials are sent on purpose, never by cookie, so no page has more rights than its own. */
+/**
+ * Allows pages of other origins to call. Credentials are sent explicitly, never by cookie, so no page gains rights that
+ * are not its own.
+ */
 export class CrossOriginCalls {
   readonly #allowed: ReadonlySet<string>
   readonly #methods: string
@@ -33,7 +36,7 @@ export class CrossOriginCalls {
     this.#exposed = responseHeaders(serviceName).join(', ')
   }
 
-  /** Marks the answer to a page that may read it; true when the request was the browser's own question and is answered. */
+  /** Marks the response as readable for the page's origin; true if the request was a preflight and has its response. */
   answer({ method, headers }: IncomingMessage, response: ServerResponse): boolean {
     const { origin } = headers
     if (origin === undefined) return false
@@ -60,7 +63,7 @@ export class CrossOriginCalls {
   }
 }
 
-/** Names of the headers that answers carry, for pages to read. */
+/** Names of the response headers that pages may read. */
 function responseHeaders(serviceName: string): string[] {
   const own = [
     'version',
@@ -99,7 +102,7 @@ function responseHeaders(serviceName: string): string[] {
     'Content-Disposition',
     ...own.map((name) => `x-${serviceName}-${name}`),
     ...Object.values(rpcHeaderNames(serviceName)),
-    // Those that only one operation has.
+    // Headers that only one operation has.
     '*',
   ]
 }

@@ -15,7 +15,7 @@ const invalid = (code: string, status = 400): RestError => ({ status, code, type
 
 const payment = (code: string, status = 400): RestError => ({ ...invalid(code, status), x402: true })
 
-/** Every domain error on the REST wire; a new code does not compile until it has a line here. */
+/** The REST form of every domain error; a new code does not compile until it has a line here. */
 const REST_ERRORS: Record<DomainErrorCode, RestError> = {
   invalid_request: invalid('INVALID_REQUEST'),
   invalid_json: invalid('INVALID_JSON'),
@@ -70,18 +70,18 @@ export interface RestErrorAnswer {
   body: Record<string, unknown>
 }
 
-/** What of a failure may leave the process: of an unknown one nothing but this sentence. */
+/** Limits what leaves the process about a failure: an unknown one becomes this fixed sentence. */
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error
   return toDatabaseUnavailable(error) ?? new DomainError('internal', 'An unknown error occurred', { cause: error })
 }
 
-/** Status and body of an error; `openAiShape` gives OpenAI's error object in place of the specification's. */
+/** Status and body of an error; `openAiShape` selects OpenAI's error object instead of the public API's. */
 export function toRestError(error: DomainError, openAiShape: boolean): RestErrorAnswer {
   const { status, type, x402, code: generalCode } = REST_ERRORS[error.code]
   const code = error.publicCode ?? generalCode
   const answered = error.code === 'upstream_rejected' ? (error.upstreamStatus ?? status) : status
-  // Clients match on this one code in OpenAI's form, whatever the configured shape.
+  // Clients match on this one code in OpenAI's form, whatever form is configured.
   if (openAiShape || error.code === 'context_length_exceeded') {
     const body = { error: { message: error.message, type, param: error.field ?? null, code } }
     return { status: answered, body }

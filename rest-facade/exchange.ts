@@ -9,12 +9,14 @@ import type { RequestTarget } from './request-target.ts'
 
 export type PathParameters = Readonly<Record<string, string>>
 
-/** What a request asks for, as its path and query say it. */
+/** The target of a request, from its path and query. */
 export interface Target extends RequestTarget {
   params: PathParameters
 }
 
-/** One REST request being answered: what came in, who sent it, and the head of the response. Handlers see nothing of HTTP but this. */
+/**
+ * One REST request in progress: its input, its caller, and the head of the response. Handlers see nothing else of HTTP.
+ */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -22,15 +24,18 @@ export class Exchange {
   readonly services: Services
   readonly requestId: string
   readonly caller: Caller | null
-  /** Parsed JSON, the parts of a form by their names, or undefined where the route reads neither. */
+  /** Parsed JSON, the parts of a form by name, or undefined if the route reads neither. */
   readonly body: unknown
-  /** The body's exact bytes; of a form what makes it the same as another. */
+  /** The body's exact bytes; for a form, the bytes that identify equal forms. */
   readonly rawBody: Buffer
-  /** Set under an idempotency key: then the answer is held back until it is kept, and goes on when the client leaves. */
+  /**
+   * Set under an idempotency key: the response is then sent only after it is stored, and continues if the client
+   * disconnects.
+   */
   run: IdempotentRun | null = null
-  /** How the body is compressed; null: not at all. */
+  /** Compression of the body; null: none. */
   encoding: ContentEncoding | null = null
-  /** By name as written. They leave with the head in one piece, which costs half of setting them one by one. */
+  /** By name as written. Sent with the head in one piece, which costs half of setting them one by one. */
   readonly #headers = new Map<string, string | number>()
   #abort: AbortController | undefined
   /** Never aborts. */
@@ -56,13 +61,13 @@ export class Exchange {
     this.rawBody = parts.rawBody
   }
 
-  /** The caller of a route that demands one. */
+  /** The caller of a route that requires one. */
   requireCaller(): Caller {
     if (this.caller === null) throw new DomainError('unauthenticated', 'Authentication failed')
     return this.caller
   }
 
-  /** Aborts when the client leaves before the answer is complete. */
+  /** Aborts if the client disconnects before the response is complete. */
   get signal(): AbortSignal {
     if (this.run !== null) return (this.#detached ??= new AbortController()).signal
     if (this.#abort === undefined) {
@@ -80,7 +85,6 @@ export class Exchange {
     return { requestId: this.requestId, caller: this.requireCaller(), signal: this.signal }
   }
 
-  /** A path parameter. */
   param(name: string): string {
     return this.target.params[name] ?? ''
   }
@@ -106,7 +110,7 @@ export class Exchange {
     for (const [name, value] of Object.entries(headers)) this.#headers.set(name, value)
   }
 
-  /** Adds to what the answer depends on; the origin may be among it already. */
+  /** Adds a name to `Vary`, which may already contain the origin. */
   vary(name: string): void {
     const others = this.response.getHeader('Vary')
     this.setHeader('Vary', others === undefined ? name : `${String(others)}, ${name}`)
@@ -120,7 +124,7 @@ export class Exchange {
     this.#headers.delete(name)
   }
 
-  /** Sets the head of the answer, which leaves with the first bytes of its body. */
+  /** Sets the head of the response, which is sent with the first bytes of its body. */
   writeHead(): void {
     const { response } = this
     const headers: (string | number)[] = []

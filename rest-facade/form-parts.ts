@@ -22,7 +22,7 @@ export interface FormFile {
 }
 
 type FieldEvent = Parameters<BusboyEvents['field']>
-/** The package's types do not say that a part may have no name and no file name. */
+/** The package's types omit that a part may have no name and no file name. */
 type FileEvent = [
   name: string | undefined,
   stream: BusboyFileStream,
@@ -31,7 +31,7 @@ type FileEvent = [
   contentType: string,
 ]
 
-/** The parts of a form in their order. Fails with `invalid_request` and `payload_too_large`. */
+/** The parts of a form in order. Fails with `invalid_request` and `payload_too_large`. */
 export async function readFormParts(body: Buffer, formType: string, bounds: MultipartBounds): Promise<FormPart[]> {
   const parser = openParser(formType, bounds)
   const parts: FormPart[] = []
@@ -88,7 +88,7 @@ function openParser(contentType: string, { partsMax, partBytesMax }: MultipartBo
   }
 }
 
-/** Slice by slice, since reading 25 MB at once would delay every other request. */
+/** Slice by slice, because parsing 25 MB at once would delay every other request. */
 async function feed(parser: BusboyInstance, body: Buffer): Promise<void> {
   for (let start = 0; start < body.length && !parser.destroyed; start += SLICE_BYTES) {
     parser.write(body.subarray(start, start + SLICE_BYTES))

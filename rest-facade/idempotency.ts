@@ -9,8 +9,8 @@ import { endBody } from './response-body.ts'
 import { NOT_STORED_HEADER, writeChunks } from './write-chunks.ts'
 
 /**
- * Answers a repeat of an earlier request from what was kept of it; otherwise has the request handled, and sends its
- * response only once it is kept. A response that is an error is sent and forgotten.
+ * Responds to a repeat with the stored response; otherwise runs the handler and sends its response only after storing
+ * it. An error response is sent but not stored.
  */
 export async function serveUnderKey(exchange: Exchange, key: string, handle: () => Promise<Reply>): Promise<void> {
   const { context, request, target, rawBody, services } = exchange
@@ -47,7 +47,7 @@ async function sendKept(exchange: Exchange, run: IdempotentRun, reply: WholeRepl
   sendWhole(exchange, reply, whole)
 }
 
-/** For a service that charges: it keeps its answer, as `toKept` puts it on the wire, before the charge. */
+/** For a service that charges: it stores its response, encoded by `toKept`, before the charge. */
 export function journalOf<Answer extends { metered: MeteredRequest }>(
   { run }: Exchange,
   toKept: (answer: Answer) => Omit<AnswerToKeep, 'price'>,

@@ -13,8 +13,8 @@ export function isMultipart(contentType: string): boolean {
 }
 
 /**
- * Reads a form as an object of its parts' names, with a list where a name comes more than once. `raw` is what makes the
- * form the same as another, since clients write a new boundary into each repeat.
+ * Reads a form as an object keyed by part names, with a list if a name repeats. `raw` identifies equal forms, because
+ * clients write a new boundary into each repeat.
  */
 export async function readMultipart(body: Buffer, contentType: string, bounds: MultipartBounds) {
   const parts = await readFormParts(body, contentType, bounds)
@@ -39,6 +39,6 @@ function toFingerprint(parts: readonly FormPart[]): Buffer {
     const { fileName, contentType, sha256 } = part.file
     return [part.name, fileName, contentType, sha256]
   })
-  // No JSON begins like this, so no body of another kind is taken for a repeat of a form.
+  // No JSON begins like this, so a body of another kind never equals a form.
   return Buffer.from(`form ${JSON.stringify(described)}`)
 }

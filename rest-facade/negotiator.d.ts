@@ -1,4 +1,4 @@
-/** The published types know no order of preference. */
+/** The published types lack the order of preference. */
 declare module 'negotiator' {
   export class Negotiator {
     constructor(request: { headers: Record<string, string> })

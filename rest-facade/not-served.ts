@@ -13,13 +13,13 @@ export function rejectUnreadablePath(incoming: Incoming): void {
   )
 }
 
-/** 404 for a path that no route has; `path` is the one below the API's base path. */
+/** 404 for a path without a route; `path` is relative to the API's base path. */
 export function rejectUnknownPath(incoming: Incoming, path: string): void {
   const { method } = incoming.request
   respondWithError(beginExchange(incoming), new DomainError('not_found', `${method} ${path} does not exist`))
 }
 
-/** 405 for a path that is served, by other methods. */
+/** 405 for a path that is served, but with other methods. */
 export function rejectMethod(incoming: Incoming, allowed: readonly string[]): void {
   const exchange = beginExchange(incoming)
   exchange.setHeader('Allow', allowed.join(', '))

@@ -7,10 +7,10 @@ import { sendWhole } from './reply.ts'
 import type { Route } from './route.ts'
 import { answerPaymentRequired } from './x402/payment-required.ts'
 
-/** Responds with the error that a request ended in, and counts it as a failure of its caller. */
+/** Responds with the error of a request, and counts it as a failure of its caller. */
 export async function rejectRequest(exchange: Exchange, thrown: unknown, route: Route): Promise<void> {
   const { response, services, caller, signal } = exchange
-  // A client that left reads no error, and its leaving is none.
+  // A client that disconnected reads no error, and disconnecting is not a failure.
   if (signal.aborted && thrown === signal.reason) return
   const error = toDomainError(thrown)
   if (error.code === 'internal') {
@@ -24,17 +24,17 @@ export async function rejectRequest(exchange: Exchange, thrown: unknown, route: 
   }
   const { status, body } =
     (await askForPayment(exchange, error, route)) ?? toRestError(error, wantsOpenAiForm(exchange))
-  // A failure of ours or of an upstream is not the caller's abuse.
+  // A failure of the service or of an upstream is not the caller's abuse.
   if (caller !== null && status !== 402 && status !== 429 && status < 500) {
     services.limits.abuseGuard.recordFailure(subjectOf(caller), caller)
   }
   await showRejected(exchange, route, error)
-  // The rest of a refused body is not worth reading; closing tells the client to stop sending it.
+  // The rest of a rejected body is not worth reading; closing the connection stops the client.
   if (!exchange.request.complete) exchange.setHeader('Connection', 'close')
   sendWhole(exchange, { status, json: body })
 }
 
-/** An error of a request that no route takes: nobody is identified, and nothing is counted. */
+/** The error of a request without a route: the caller is not identified, and nothing is counted. */
 export function respondWithError(exchange: Exchange, error: DomainError): void {
   const { status, body } = toRestError(error, wantsOpenAiForm(exchange))
   sendWhole(exchange, { status, json: body })
@@ -46,7 +46,7 @@ function wantsOpenAiForm({ services, request }: Exchange): boolean {
   )
 }
 
-/** The terms come from elsewhere for some chains; where they cannot be had, the plain refusal stands. */
+/** For some chains the terms come from elsewhere; if they are unavailable, the rejection is sent without them. */
 async function askForPayment(exchange: Exchange, error: DomainError, route: Route) {
   try {
     const body = await answerPaymentRequired(exchange, error, route)

@@ -6,36 +6,36 @@ import { writeChunks } from './write-chunks.ts'
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 interface ReplyHead {
-  /** 200 unless it says otherwise. */
+  /** Default: 200. */
   status?: number
   headers?: Readonly<Record<string, string>>
-  /** The request's admission, where a service made one: its windows and balances go into the headers. */
+  /** The request's admission, if a service made one: its windows and balances go into the headers. */
   metered?: MeteredRequest
 }
 
-/** A response whose body is known as a whole. */
+/** A response with a complete body. */
 export type WholeReply<Json = unknown> = ReplyHead &
   (
     | { json: Json }
-    /** JSON of another status than 200. */
+    /** JSON with a status other than 200. */
     | { status: number; json: object }
     | { content: string | Buffer; contentType: string }
     | { status: 204 }
   )
 
-/** A response that is sent as it comes. The chunks must be read or returned. */
+/** A response that is sent as it arrives. The chunks must be read or returned. */
 export type StreamReply = ReplyHead & { chunks: AsyncIterable<Uint8Array>; contentType: string }
 
-/** What a handler makes of a request. */
+/** The result of a handler. */
 export type Reply<Json = unknown> = WholeReply<Json> | StreamReply
 
 export interface WholeContent {
-  /** Null: there is no body. */
+  /** Null: no body. */
   contentType: string | null
   content: string | Buffer
 }
 
-/** The body as it goes out. */
+/** Encodes the body for sending. */
 export function toContent(reply: WholeReply): WholeContent {
   if ('json' in reply) return { contentType: JSON_TYPE, content: JSON.stringify(reply.json) }
   return 'content' in reply ? reply : { contentType: null, content: '' }

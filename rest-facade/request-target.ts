@@ -6,7 +6,7 @@ export interface RequestTarget {
   search: string
 }
 
-/** Path and query of a request line; a client that takes Sluice for a proxy writes the whole URL there. */
+/** Path and query of a request line; a client that uses Sluice as a proxy writes the whole URL there. */
 export function readRequestTarget(written: string): RequestTarget {
   const url = written.startsWith('/') ? written : written.replace(ORIGIN, '')
   const fragment = url.indexOf('#')
@@ -15,7 +15,7 @@ export function readRequestTarget(written: string): RequestTarget {
   return query < 0 ? { path: whole, search: '' } : { path: whole.slice(0, query), search: whole.slice(query + 1) }
 }
 
-/** Whether a path leads to the base path or below it, in whichever case it is written. */
+/** Whether a path is the base path or below it, in any case. */
 export function isBelow(basePath: string, path: string): boolean {
   const next = path[basePath.length]
   return (
@@ -24,7 +24,7 @@ export function isBelow(basePath: string, path: string): boolean {
   )
 }
 
-/** Whether each escape in a path stands for a character. */
+/** Whether every escape in a path decodes to a character. */
 export function isReadable(path: string): boolean {
   if (!path.includes('%')) return true
   try {

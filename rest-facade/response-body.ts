@@ -2,7 +2,7 @@ import { pipeline, type Writable } from 'node:stream'
 import { COMPRESSED_BYTES_MIN, type ContentEncoding, compress, createCompressor } from './content-encoding.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Ends the response with a whole body, compressed where the client asks for it and it is worth it. */
+/** Ends the response with a complete body, compressed if the client accepts it and the size is worth it. */
 export function endBody(exchange: Exchange, body: string | Buffer): void {
   const { response, encoding } = exchange
   if (encoding !== null && Buffer.byteLength(body) >= COMPRESSED_BYTES_MIN) {
@@ -10,7 +10,7 @@ export function endBody(exchange: Exchange, body: string | Buffer): void {
     return
   }
   exchange.writeHead()
-  // Text leaves in one write with the head; bytes would be a second piece.
+  // Text leaves in one write with the head; bytes would need a second one.
   response.end(body)
 }
 
@@ -30,7 +30,7 @@ async function endCompressed(
   }
 }
 
-/** Where the chunks of a body go that is too large to be held; to be opened when the first one is there. */
+/** A stream for the chunks of a body too large to buffer; open it when the first chunk is there. */
 export function openBody(exchange: Exchange): Writable {
   const { response, encoding } = exchange
   if (encoding === null) {
@@ -41,7 +41,7 @@ export function openBody(exchange: Exchange): Writable {
   exchange.removeHeader('Content-Length')
   exchange.writeHead()
   const compressor = createCompressor(encoding)
-  // A client that leaves closes the response and with it the compressor; the writer sees the response.
+  // If the client disconnects, the response and its compressor close; the writer watches the response.
   compressor.on('error', () => undefined)
   pipeline(compressor, response, () => undefined)
   return compressor

@@ -9,10 +9,10 @@ import { serveRoute } from './serve-route.ts'
 
 const BASE_PATH = '/api/v1'
 
-/** Answers a request of the REST API; false leaves one for another path to whoever else serves it. */
+/** Serves a request of the REST API; returns false for paths of other fronts. */
 export type RestListener = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** Serves the table of routes below `/api/v1`: browsers' questions first, then the route that the path leads to. */
+/** Serves the table of routes below `/api/v1`: preflights first, then the route of the path. */
 export function createRestListener(routes: readonly Route[], services: Services): RestListener {
   const matcher = new RouteMatcher(BASE_PATH, routes)
   const crossOrigin = new CrossOriginCalls(routes, services)

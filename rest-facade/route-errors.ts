@@ -3,7 +3,7 @@ import type { Access, Route, RouteBody, RouteLimits } from './route.ts'
 
 type Codes = readonly DomainErrorCode[]
 
-/** Of a payment that a client sends. */
+/** Errors of a client's payment. */
 export const PAYMENT_ERRORS = [
   'payment_format_invalid',
   'payment_invalid',
@@ -21,7 +21,7 @@ export const PAYMENT_ERRORS = [
   'payment_not_configured',
 ] as const satisfies Codes
 
-/** Of a service that calls a model provider. */
+/** Errors of a service that calls a model provider. */
 export const PROVIDER_ERRORS = [
   'upstream_rejected',
   'upstream_overloaded',
@@ -29,7 +29,7 @@ export const PROVIDER_ERRORS = [
   'upstream_timeout',
 ] as const satisfies Codes
 
-/** Any path may be unreadable, and anything may break. */
+/** Any path may be unreadable, and anything may fail. */
 const ALWAYS: Codes = ['invalid_request', 'unavailable', 'internal']
 
 const KEY: Codes = ['unauthenticated', 'forbidden', 'abuse_blocked']
@@ -59,7 +59,7 @@ const BY_LIMITS: Record<RouteLimits['counted'], Codes> = {
 
 const IDEMPOTENT: Codes = ['idempotency_mismatch', 'conflict']
 
-/** Every code that a route may answer: those that it names, and those that its declaration brings with it. */
+/** Every error code of a route: those that it lists, and those implied by its declaration. */
 export function errorsOf({
   access,
   body,

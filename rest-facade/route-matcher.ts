@@ -2,20 +2,20 @@ import createRouter from 'find-my-way'
 import type { PathParameters } from './exchange.ts'
 import type { Route } from './route.ts'
 
-/** The route that serves a path and method, with the path's parameters; otherwise the methods that the path does serve. */
+/** The route for a path and method, with the path's parameters; otherwise the methods that the path supports. */
 export type RouteMatch = { route: Route; params: PathParameters } | { allowed: readonly string[] }
 
 const SPLAT = /\*(\w+)$/
-/** A path is never longer than what the HTTP server takes as a request's headers. */
+/** The HTTP server's header limit already bounds a path. */
 const ANY_LENGTH = Number.MAX_SAFE_INTEGER
 
 /**
- * Finds routes by method and path. Case and one trailing slash make no difference; a fixed path wins over a parameter,
- * and a parameter over a splat. Escapes count in parameters only.
+ * Finds routes by method and path. Case and one trailing slash are ignored; a fixed path takes precedence over a
+ * parameter, and a parameter over a splat. Escapes are decoded in parameters only.
  */
 export class RouteMatcher {
   readonly #routes = createRouter({ caseSensitive: false, maxParamLength: ANY_LENGTH })
-  /** Each path once, as if it were served by GET, with the methods that it is served by. */
+  /** Each path once, registered as GET, with its methods. */
   readonly #methods = createRouter({ caseSensitive: false, maxParamLength: ANY_LENGTH })
 
   constructor(basePath: string, routes: readonly Route[]) {
@@ -31,7 +31,7 @@ export class RouteMatcher {
   }
 
   match(method: string, path: string): RouteMatch | undefined {
-    // The router would read escapes in fixed parts of a path as well; this way it finds them as they are.
+    // The router would also decode escapes in fixed parts of a path; encoding them again prevents that.
     const written = path.includes('%') ? path.replaceAll('%', '%25') : path
     const found = this.#routes.find((method === 'HEAD' ? 'GET' : method) as 'GET', written)
     if (found !== null) {
@@ -47,12 +47,12 @@ export class RouteMatcher {
 
 function ignore(): void {}
 
-/** How the router is told a path: with and without a slash at its end, which a splat takes as its own. */
+/** The spellings of a path for the router: with and without a trailing slash, which a splat would include. */
 function writings(path: string): string[] {
   return SPLAT.test(path) ? [path.replace(SPLAT, '*')] : [path, `${path}/`]
 }
 
-/** Decoded; undefined where one of them is empty. */
+/** Decoded; undefined if one of them is empty. */
 function toParameters(route: Route, found: Record<string, string | undefined>): PathParameters | undefined {
   const params: Record<string, string> = {}
   for (const [name, value = ''] of Object.entries(found)) {

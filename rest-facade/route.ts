@@ -6,21 +6,22 @@ import type { Exchange } from './exchange.ts'
 import type { Reply } from './reply.ts'
 
 /**
- * Who may call a route:
- * `public` nobody is identified; `optional` a key is used when sent; `inference` any key or a wallet;
- * `wallet` the wallet that the path names; `any_key` any key; `admin` an ADMIN key.
+ * Who may call a route: `public` nobody is identified; `optional` a key is used if sent; `inference` any key or a
+ * wallet; `wallet` the wallet that the path names; `any_key` any key; `admin` an ADMIN key.
  */
 export type Access = 'public' | 'optional' | 'inference' | 'wallet' | 'any_key' | 'admin'
 
-/** One REST operation: all that clients, tests and the OpenAPI document need to know of it, and its handler. */
+/** One REST operation: its handler, and everything that clients, tests and the OpenAPI document need to know. */
 export interface Route<Json = unknown> {
   method: 'get' | 'post' | 'patch' | 'delete'
-  /** Path below `/api/v1`: `:name` takes one segment, `*name` the rest. */
+  /** Path below `/api/v1`: `:name` matches one segment, `*name` the rest. */
   path: string
   /** One line for the OpenAPI document. */
   summary: string
   access: Access
-  /** The rate windows of the route's callers, which its responses show; null where nobody is limited by name. */
+  /**
+   * The rate windows of the route's callers, which its responses show; null if callers are not limited individually.
+   */
   limits: RouteLimits | null
   /** The handler parses with the same schemas. */
   parameters?: { path?: z.ZodObject; query?: z.ZodType }
@@ -28,19 +29,22 @@ export interface Route<Json = unknown> {
   body?: RouteBody
   /** The body of a response with status 200. */
   output: RouteOutput<Json>
-  /** Codes of its service; those that follow from the rest of the declaration are in `route-errors.ts`. */
+  /** Error codes of its service; those implied by the rest of the declaration are in `route-errors.ts`. */
   errors: readonly DomainErrorCode[]
-  /** An `Idempotency-Key` makes repeats get the first answer; absent: the header means nothing. */
+  /** With an `Idempotency-Key`, repeats receive the first response; absent: the header is ignored. */
   idempotent?: true
-  /** A payment header is the route's own business; absent: it pays for the request on `inference` routes and is refused elsewhere. */
+  /**
+   * The route handles the payment header itself; absent: the header pays for the request on `inference` routes and is
+   * rejected elsewhere.
+   */
   takesPayment?: true
-  /** Answers are compressed for clients that ask for it; worth it only for large ones. */
+  /** Compresses responses for clients that accept it; worth it only for large ones. */
   compressed?: true
-  /** Parses what came in, calls one service and says what to respond. */
+  /** Parses the input, calls one service and returns the response. */
   handler: (exchange: Exchange) => Promise<Reply<Json>>
 }
 
-/** Checks that the handler responds as `output` says. */
+/** Checks that the handler's response matches `output`. */
 export function defineRoute<Schema extends z.ZodType>(
   route: Route<z.output<Schema>> & { output: { json?: Schema } },
 ): Route {
@@ -55,28 +59,31 @@ export type RouteBody =
 
 export interface MultipartBounds {
   partsMax: number
-  /** Of one file; texts have a limit of their own. */
+  /** Per file; texts have a limit of their own. */
   partBytesMax: number
   /** Names of the parts that may be files. */
   files: readonly string[]
 }
 
-/** What a route may send, by the client's choice where it is more than one. */
+/** The responses of a route; the client chooses if there is more than one. */
 export interface RouteOutput<Json> {
   json?: z.ZodType<Json>
   /** Content types of whole bodies other than the JSON above. */
   content?: readonly string[]
-  /** Content types of bodies that are sent as they come. */
+  /** Content types of streamed bodies. */
   stream?: readonly string[]
 }
 
 /** Who counts a request in its windows, and which windows these are. */
 export type RouteLimits = (
   | { counted: 'before_handler' | 'never'; plan: (exchange: Exchange, caller: Caller) => RatePlan }
-  /** The service counts the request as it reserves its price. The plan is undefined while the model is not known. */
+  /** The service counts the request as it reserves its price. The plan is undefined while the model is unknown. */
   | { counted: 'by_service'; plan: (exchange: Exchange, caller: Caller) => RatePlan | undefined }
 ) & {
-  /** ethers reads Retry-After as milliseconds and storms, so clients of nodes get the numbers of the window instead. */
+  /**
+   * ethers reads Retry-After as milliseconds and would flood the service, so JSON-RPC clients get the window's numbers
+   * instead.
+   */
   noRetryAfter?: true
 }
 
@@ -86,7 +93,7 @@ export const MANAGEMENT_LIMITS: RouteLimits = {
   plan: ({ services }, caller) => services.limits.ratePlans.planForManagement(caller),
 }
 
-/** For what costs next to nothing: the window of management is shown, and not used. */
+/** For routes that cost next to nothing: they show the management window without using it. */
 export const SHOWN_LIMITS: RouteLimits = {
   counted: 'never',
   plan: ({ services }, caller) => services.limits.ratePlans.planForManagement(caller),

@@ -24,7 +24,7 @@ import { getWalletBalanceRoute } from './x402/get-balance.ts'
 import { listWalletTransactionsRoute } from './x402/list-transactions.ts'
 import { topUpRoute } from './x402/top-up.ts'
 
-/** Every REST endpoint, in one table. A new one is a file with its handler and a line here. */
+/** Every REST endpoint. A new one is a file with its handler and a line here. */
 export const ROUTES: readonly Route[] = [
   createChatCompletionRoute,
   createEmbeddingsRoute,

@@ -11,7 +11,9 @@ import { type Reply, sendStream, sendWhole } from './reply.ts'
 import type { Route } from './route.ts'
 import { paymentHeaderOf, pendingReply, type RequestPayment, takePayment } from './x402/payment.ts'
 
-/** The one pipeline of all routes: identify the caller, read the body, count the request, handle it, and send the response. */
+/**
+ * The pipeline of all routes: identify the caller, read the body, count the request, handle it, and send the response.
+ */
 export async function serveRoute(route: Route, incoming: Incoming): Promise<void> {
   const { request, services } = incoming
   const requestId = services.ids.requestId()
@@ -24,7 +26,7 @@ export async function serveRoute(route: Route, incoming: Incoming): Promise<void
       return sendWhole(beginExchange(incoming, { caller, requestId }), pendingReply(payment.pending))
     }
     caller = payment === undefined ? await identify(request, route.access, services) : payment.caller
-    // The caller is known by now, so a refusal counts as its failure and tells its limits.
+    // The caller is known from here on, so a rejection counts as its failure and shows its limits.
     if (caller?.kind === 'key') services.limits.abuseGuard.assertNotBlocked(`key:${caller.keyId}`)
     if (caller !== null) authorize(caller, route, incoming)
     const { raw, parsed } = await readRequestBody(request, route.body, services.bodies)
@@ -34,7 +36,7 @@ export async function serveRoute(route: Route, incoming: Incoming): Promise<void
   } catch (error) {
     exchange ??= beginExchange(incoming, { caller, requestId, payment })
     await rejectRequest(exchange, error, route).catch((failure: unknown) => {
-      // Whatever keeps even the refusal from being written must end this request and no other.
+      // A failure to write the error must end only this request.
       services.log.error('error response could not be written', { requestId, route: route.path, error: failure })
       incoming.response.destroy()
     })

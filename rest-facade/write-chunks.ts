@@ -2,10 +2,13 @@ import type { Writable } from 'node:stream'
 import type { Exchange } from './exchange.ts'
 import { endBody, openBody } from './response-body.ts'
 
-/** `false` on a response under an idempotency key that no repeat can get; as a trailer if it turned out only on the way. */
+/**
+ * `false` on a response under an idempotency key that repeats cannot get; sent as a trailer if this is known only
+ * midway.
+ */
 export const NOT_STORED_HEADER = 'Idempotent-Stored'
 
-/** Sends chunks as they come, no faster than the client reads, and leaves the iteration when the client is gone. */
+/** Sends chunks as they arrive, no faster than the client reads, and ends the iteration if the client disconnects. */
 export async function writeChunks(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const { response, run } = exchange
   let body: Writable | undefined
@@ -14,7 +17,7 @@ export async function writeChunks(exchange: Exchange, chunks: AsyncIterable<Uint
       body ??= openStored(exchange)
       if (!body.write(chunk)) await drained(body)
     } else if (run === null) break
-    // Under an idempotency key the rest is read all the same, for whoever repeats the request.
+    // Under an idempotency key the rest is read anyway, for later repeats of the request.
   }
   if (body === undefined) endEmpty(exchange)
   else if (!body.destroyed) {
@@ -35,7 +38,7 @@ function endEmpty(exchange: Exchange): void {
   if (!exchange.response.destroyed) endBody(exchange, '')
 }
 
-/** Resolves when there is room again, or when nobody is left to write to. */
+/** Resolves when there is room again, or when the client has disconnected. */
 function drained(body: Writable): Promise<void> {
   if (body.destroyed) return Promise.resolve()
   return new Promise((resolve) => {

@@ -12,11 +12,14 @@ import { CREDENTIAL_MISSING, type GraphQLContext } from './context.ts'
 
 interface SchemaTypes {
   Context: GraphQLContext
-  /** `caller`, whoever proved a key or a wallet; `owner`, an ADMIN key or the account's wallet, may read everything; `admin`, an ADMIN key, may change it. */
+  /**
+   * `caller`: any valid key or wallet; `owner`: an ADMIN key or the account's wallet, which may read everything;
+   * `admin`: an ADMIN key, which may also change it.
+   */
   AuthScopes: { caller: boolean; owner: boolean; admin: boolean }
   Scalars: {
     ID: { Input: string; Output: string }
-    /** Nano-USD on the inside, a decimal string outside. */
+    /** Nano-USD internally, a decimal string outside. */
     Usd: { Input: bigint; Output: bigint }
     NanoUsd: { Input: bigint; Output: bigint }
     DateTime: { Input: Date; Output: Date }
@@ -30,7 +33,7 @@ interface SchemaTypes {
   DefaultNodeNullability: false
 }
 
-/** One field of a connection is one list: its page size is counted where the connection is asked for. */
+/** The field of a connection is one list: its page size is counted where the connection is selected. */
 const OF_A_PAGE = { field: 1, multiplier: 1 }
 
 export const builder = new SchemaBuilder<SchemaTypes>({
@@ -78,13 +81,13 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     validationError: ({ issues }, args) => invalidRequest(issues, args),
   },
   complexity: {
-    // The limit itself is applied before execution, where it can refuse the whole operation at once.
+    // The limit is applied before execution, where it can reject the whole operation at once.
     disabled: true,
     fieldComplexity: (_args, _context, field) => (isLeafType(getNamedType(field.type)) ? 0 : 1),
   },
 })
 
-/** Whoever knows an object from the REST API sends the id that it has there. */
+/** Clients that know an object from the REST API send its REST id. */
 function toTypeAndId(globalId: string) {
   try {
     return decodeGlobalID(globalId)

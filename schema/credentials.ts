@@ -6,25 +6,28 @@ import { WalletSessions } from '../server/domain/wallets/sign-in/wallet-session.
 const BEARER = /^Bearer +(\S+) *$/i
 
 export interface Credential {
-  /** The Authorization header, or the field of that name in a socket's connection parameters: an API key or a wallet's session. */
+  /**
+   * The Authorization header, or the field of that name in a socket's connection parameters: an API key or a wallet's
+   * session.
+   */
   authorization?: string | undefined
-  /** The header SIGN-IN-WITH-X, or the field `signInWithX`. It wins over `authorization`. */
+  /** The header SIGN-IN-WITH-X, or the field `signInWithX`. It takes precedence over `authorization`. */
   signIn?: string | undefined
   remoteAddress: string
 }
 
-/** Who a credential stands for, for as long as a connection lasts. */
+/** The identity behind a credential, for as long as a connection lasts. */
 export interface Identity {
   caller: Caller
   /** Name under which its connections and failures are counted. */
   subject: string
-  /** When it ends as things stand; null is never. Fails when it is over. */
+  /** When the credential ends, as far as known; null means never. Fails once it has ended. */
   check: () => Promise<Date | null>
 }
 
 /**
  * Null: no credential was sent. Fails with `unauthenticated`, `sign_in_refused`, or `abuse_blocked` while its key, its
- * wallet or, for a wrong one, its address is blocked.
+ * wallet or, for a wrong credential, its address is blocked.
  */
 export async function authenticate(credential: Credential, services: Services): Promise<Identity | null> {
   const { authorization, signIn, remoteAddress } = credential
@@ -78,7 +81,7 @@ function readSecret(authorization: string): string {
   )
 }
 
-/** What a connection watches belongs to the account that it began with. */
+/** The data that a connection watches belongs to its first account. */
 function assertSameAccount(before: Caller, now: Caller): void {
   if (before.accountId === now.accountId) return
   throw new DomainError(

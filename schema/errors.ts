@@ -6,14 +6,14 @@ import type { Log } from '../server/domain/log.ts'
 interface GraphqlErrorForm {
   /** `extensions.code`, which clients branch on. */
   code: string
-  /** Status of an HTTP answer to a request that failed as a whole. */
+  /** HTTP status of a request that failed as a whole. */
   status: number
 }
 
 const badInput = { code: 'BAD_USER_INPUT', status: 400 }
 const upstreamError = { code: 'UPSTREAM_ERROR', status: 502 }
 
-/** Every domain error in GraphQL; a new code does not compile until it has a line here. */
+/** The GraphQL form of every domain error; a new code does not compile until it has a line here. */
 const GRAPHQL_ERRORS: Record<DomainErrorCode, GraphqlErrorForm> = {
   invalid_request: badInput,
   invalid_json: badInput,
@@ -71,8 +71,8 @@ interface ErrorSurroundings {
 }
 
 /**
- * What a caller may read of anything that was thrown. Domain errors get their code; errors about the document itself
- * stay as they are; the rest becomes one fixed sentence, and the log keeps what happened.
+ * The client's view of anything that was thrown. Domain errors get their code; errors about the document itself stay
+ * unchanged; the rest becomes one fixed sentence, and the log keeps the details.
  */
 export function toClientError(error: unknown, { log, requestId }: ErrorSurroundings): GraphQLError {
   const thrown = rootCause(error)
@@ -90,13 +90,13 @@ export function toClientError(error: unknown, { log, requestId }: ErrorSurroundi
   })
 }
 
-/** Status of a refusal. With `spec`, GraphQL over HTTP sends 200 to clients that accept plain `application/json`. */
+/** Status of a rejection. With `spec`, GraphQL over HTTP sends 200 to clients that accept plain `application/json`. */
 interface RefusalStatus {
   status: number
   spec: boolean
 }
 
-/** The error of an operation that is refused as a whole. */
+/** The error of an operation that is rejected as a whole. */
 export function refusal(
   code: string,
   message: string,
@@ -105,7 +105,7 @@ export function refusal(
   return new GraphQLError(message, { extensions: { code, http } })
 }
 
-/** graphql wraps what a resolver throws, sometimes more than once. */
+/** graphql wraps errors of resolvers, sometimes more than once. */
 function rootCause(error: unknown): unknown {
   let cause = error
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError
@@ -130,7 +130,9 @@ function toExtensions({
   }
 }
 
-/** A failure of the request as a whole, such as a wrong credential, decides the status; one of a field leaves it at 200. */
+/**
+ * A failure of the request as a whole, such as a wrong credential, decides the status; one of a field leaves it at 200.
+ */
 function toHttp(error: unknown, { code, retryAfterSeconds }: DomainError): GraphQLErrorExtensions {
   if (isOfField(error)) return {}
   const headers: Record<string, string> =
@@ -142,14 +144,18 @@ function isOfField(error: unknown): boolean {
   return error instanceof GraphQLError && error.path !== undefined
 }
 
-/** Errors of the GraphQL libraries about ids carry no code; of those about variables only the outermost names which. */
+/**
+ * The GraphQL libraries' errors about ids have no code; of those about variables only the outermost names the variable.
+ */
 function withCode(cause: GraphQLError, error: unknown): GraphQLError {
   const { message } = error instanceof GraphQLError ? error : cause
   const extensions = withoutInsides(cause.extensions)
   return locate(message, error, { ...extensions, code: extensions['code'] ?? badInput.code })
 }
 
-/** The library adds its own error to that of a body which is no JSON, and takes it for the sign that the status is 400 for all. */
+/**
+ * For a body that is not JSON, the library attaches its own error, which would make the status 400 for every client.
+ */
 function withoutInsides({ originalError, ...extensions }: GraphQLErrorExtensions): GraphQLErrorExtensions {
   return originalError === undefined ? extensions : { ...extensions, http: { status: 400, spec: false } }
 }

@@ -6,7 +6,7 @@ interface FieldProblem {
   messages: readonly string[]
 }
 
-/** What a mutation answers when the input is at fault: a member of its result union, for clients to branch on. */
+/** Thrown if a mutation's input is invalid: a member of its result union, for clients to branch on. */
 export class InvalidInput extends Error {
   override readonly name = 'InvalidInput'
   readonly fields: readonly FieldProblem[]
@@ -17,7 +17,7 @@ export class InvalidInput extends Error {
   }
 }
 
-/** What a mutation answers when the account has as much of something as it may. */
+/** Thrown if the account has reached a maximum. */
 export class LimitReached extends Error {
   override readonly name = 'LimitReached'
   readonly limit: number | null
@@ -31,7 +31,7 @@ export class LimitReached extends Error {
   }
 }
 
-/** Turns the failures that a client must branch on into members of the result union; every other error stays one. */
+/** Turns the failures that a client must branch on into members of the result union; all others stay errors. */
 export async function withExpectedFailures<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()

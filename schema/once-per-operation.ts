@@ -1,6 +1,6 @@
 import type { GraphQLContext } from './context.ts'
 
-/** One read for all fields of an operation that need it; an operation asks about one account alone. */
+/** One read for all fields of an operation that need it, because an operation concerns one account. */
 export function oncePerOperation<Value>(
   read: (accountId: string, context: GraphQLContext) => Promise<Value>,
 ): (accountId: string, context: GraphQLContext) => Promise<Value> {

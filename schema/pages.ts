@@ -17,7 +17,7 @@ export const pageArgs = builder.args((t) => ({
   }),
 }))
 
-/** A page costs as many objects as it was asked for; sizes above the maximum are refused by the argument itself. */
+/** A page costs its requested number of objects; the argument itself rejects sizes above the maximum. */
 export function pageComplexity({ first }: { first: number }): { field: number; multiplier: number } {
   return { field: 1, multiplier: Math.min(first, PAGE_SIZE_MAX) }
 }

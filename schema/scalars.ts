@@ -10,7 +10,7 @@ builder.scalarType('Usd', {
     'An exact amount of money as a decimal string with up to 9 decimals, such as `"1.2345"`. 1 DIEM is worth 1 USD and has the same format.',
   serialize: (amount) => formatUsd(amount),
   parseValue: (value) => toUsd(value),
-  // A number in the document is read as it is written, so that no digit is lost.
+  // A number in the document is read from its text, so no digit is lost.
   parseLiteral: (node) => toUsd(literalText(node)),
 })
 
@@ -30,7 +30,7 @@ builder.scalarType('DateTime', {
 
 builder.scalarType('Date', {
   description: 'A day in ISO 8601, such as `"2026-01-31"`; in UTC unless a time zone is given.',
-  // Which days there are is the domain's rule, whose error names the field.
+  // The domain decides which days exist, because its error names the field.
   parseValue: (value) => toText(value, 'Date', 'a day in ISO 8601, such as "2026-01-31"'),
 })
 
@@ -78,7 +78,7 @@ function isDay(day: string | undefined): boolean {
   return day !== undefined && new Date(day).toISOString().startsWith(day)
 }
 
-/** Longer texts are no amounts, and reading them as numbers would cost time. */
+/** Longer texts are not amounts, and parsing them as numbers would cost time. */
 function isDecimal(value: unknown): value is string | number {
   return typeof value === 'number' || (typeof value === 'string' && value.length <= 40)
 }

@@ -85,7 +85,7 @@ describe('a planted violation is caught:', () => {
   })
 })
 
-describe('what is allowed passes:', () => {
+describe('allowed imports pass:', () => {
   it.each([
     [
       'server/domain/a/a-repository.ts',

@@ -16,7 +16,7 @@ describe('the documentation', () => {
     })
   })
 
-  it('shows GraphQL that the schema answers', () => {
+  it('shows GraphQL that the schema accepts', () => {
     const schema = buildSchema(read('schema/schema.graphql'))
     const blocks = [...(read('docs/rpc.md') + read('docs/wallets.md')).matchAll(/```graphql\n([\s\S]*?)```/g)].map(
       ([, lines]) => lines ?? '',

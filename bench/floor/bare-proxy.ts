@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { parseArgs } from 'node:util'
 import { Pool } from 'undici'
 
-/** The least that a proxy in Node can do: read the body, send it on, pipe the answer back. Nothing is parsed. */
+/** The minimum work of a proxy in Node: read the body, forward it, pipe the response back. Nothing is parsed. */
 const { values } = parseArgs({ options: { port: { type: 'string' }, upstream: { type: 'string' } } })
 const upstream = new URL(values.upstream ?? 'http://127.0.0.1:9000')
 const pool = new Pool(upstream.origin, { connections: 64 })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { parseArgs } from 'node:util'
 
-/** A JSON-RPC node that knows its chain and one block number. */
+/** A JSON-RPC node that knows only its chain and one block number. */
 const { values } = parseArgs({ options: { port: { type: 'string' } } })
 const ID = /"id"\s*:\s*(\d+|"[^"]*"|null)/
 

@@ -1,6 +1,8 @@
 import { Server } from 'node:net'
 
-/** Preloaded into a server that has no setting for it: given a port alone, it would listen on every interface. */
+/**
+ * Preloaded into a server that has no setting for its address: with a port alone it would listen on every interface.
+ */
 const listen: unknown = Server.prototype.listen
 Object.defineProperty(Server.prototype, 'listen', {
   value(this: Server, ...args: unknown[]): unknown {

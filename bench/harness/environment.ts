@@ -1,14 +1,14 @@
 const { env } = process
 
-/** Every variable of the environment that benchmarks read. */
+/** Every environment variable that benchmarks read. */
 export const ENVIRONMENT = {
-  /** For the programs that benchmarks start. */
+  /** For programs that benchmarks start. */
   path: env['PATH'] ?? '',
   redisUrl: env['BENCH_REDIS_URL'] || 'redis://127.0.0.1:6379',
-  /** Where temporary databases are made. */
+  /** Server on which temporary databases are created. */
   databaseUrl: env['BENCH_DATABASE_URL'] || undefined,
-  /** Size of the generated usage. */
+  /** Number of generated usage events. */
   events: Number(env['BENCH_EVENTS'] || 10_000_000),
-  /** A database of generated usage that is filled already. */
+  /** An already filled database of generated usage. */
   usageUrl: env['BENCH_USAGE_URL'],
 }

@@ -3,11 +3,11 @@ import { closeRedis, createRedis } from '../../server/store/redis/redis-client.t
 import type { Arrival, Booking, LimiterJob } from './limiter.ts'
 import { REDIS_URL } from './redis-server.ts'
 
-/** The other side of `limiter.ts`: one server process's rate windows, on the Redis that all share. */
+/** The child process of `limiter.ts`: one server process's rate windows, on the shared Redis. */
 const log = { info: () => {}, warn: console.error, error: console.error }
 const [keyPrefix = ''] = process.argv.slice(2)
 const client = await createRedis(REDIS_URL, log)
-/** Arrivals come in simulated time. */
+/** Arrivals happen in simulated time. */
 const simulated = { atMs: 0, nowMs: () => simulated.atMs }
 const store = new RedisWindowStore({ client, keyPrefix, clock: simulated, deadlineMs: 60_000 })
 

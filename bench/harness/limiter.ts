@@ -8,7 +8,7 @@ export interface Arrival {
   weight: number
 }
 
-/** Where an arrival was booked; a weight of 0 was refused. */
+/** When an arrival was booked; a weight of 0 was rejected. */
 export type Booking = Arrival
 
 export interface LimiterJob {
@@ -17,7 +17,7 @@ export interface LimiterJob {
 }
 
 export interface LimiterFleet extends Disposable {
-  /** Lets all processes take their arrivals at once, and waits for the last of them. */
+  /** Starts the arrivals of all processes at once, and waits for the last of them. */
   run(window: LimiterJob['window'], arrivalsOf: readonly Arrival[][]): Promise<Booking[]>
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici'
 import type { LoadJob, LoadOutcome, Target } from './load.ts'
 
-/** The other side of `load.ts`: a process of its own, so that no server's CPU time holds a part of the client's. */
+/** The child process of `load.ts`, so the client's CPU time never counts as a server's. */
 const pools = new Map<string, Pool>()
 
 function poolOf(origin: string, connections: number): Pool {
@@ -40,7 +40,7 @@ class Recorder {
   }
 }
 
-/** Every connection sends its next request when the last one is answered. */
+/** Every connection sends its next request after the response to the last one. */
 async function runClosedLoop(job: LoadJob, recorder: Recorder): Promise<void> {
   const pool = poolOf(job.target.origin, job.connections)
   let left = job.requests
@@ -50,7 +50,9 @@ async function runClosedLoop(job: LoadJob, recorder: Recorder): Promise<void> {
   await Promise.all(Array.from({ length: job.connections }, worker))
 }
 
-/** Requests leave by the clock whether or not earlier ones are answered; latency counts from when each was due. */
+/**
+ * Requests are sent by the clock, whether or not earlier ones have a response; latency counts from when each was due.
+ */
 async function runOpenLoop(job: LoadJob, recorder: Recorder): Promise<void> {
   const pool = poolOf(job.target.origin, job.connections)
   const gapMs = 1_000 / (job.requestsPerSecond ?? 1)

@@ -8,7 +8,7 @@ export interface Target {
   path: string
   headers: Record<string, string>
   body: string
-  /** Stands in every right answer. */
+  /** Text that every correct response contains. */
   expected: string
 }
 
@@ -16,7 +16,7 @@ export interface LoadJob {
   target: Target
   requests: number
   connections: number
-  /** Set: an open loop with this constant arrival rate; else every connection sends when its last answer is there. */
+  /** Set: an open loop with this constant arrival rate; otherwise every connection waits for its last response. */
   requestsPerSecond?: number | undefined
 }
 
@@ -25,12 +25,12 @@ export interface LoadOutcome {
   /** Ascending. */
   latenciesMs: Float64Array
   failures: number
-  /** What the first failed request got. */
+  /** The response to the first failed request. */
   sample: string | null
 }
 
 export interface LoadClient extends Disposable {
-  /** Fails when any request was not answered as expected: figures of wrong answers mean nothing. */
+  /** Fails if any response is not as expected, because figures of wrong responses mean nothing. */
   run(job: LoadJob): Promise<LoadOutcome>
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { PairsOptions } from './money-pairs.ts'
 
 export interface MoneyFleet extends Disposable {
-  /** Each process runs its own share at once; returns the milliseconds of all pairs. */
+  /** Runs each process's share concurrently; returns the milliseconds of all pairs. */
   run(shares: readonly PairsOptions[]): Promise<number[]>
 }
 

@@ -10,7 +10,7 @@ export interface PairsOptions {
   seconds: number
 }
 
-/** Admits and settles in turn over the callers; returns the milliseconds of each pair. */
+/** Admits and settles for the callers in turn; returns the milliseconds of each pair. */
 export async function runPairs(harness: MoneyHarness, { callers, inFlight, seconds }: PairsOptions): Promise<number[]> {
   const untilMs = performance.now() + seconds * 1_000
   const latenciesMs: number[] = []

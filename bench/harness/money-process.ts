@@ -4,7 +4,7 @@ import { HoldRepository } from '../../server/domain/metering/hold-repository.ts'
 import { createMoneyHarness } from '../../test/support/money-harness.ts'
 import { type PairsOptions, runPairs } from './money-pairs.ts'
 
-/** The other side of `money-fleet.ts`: one server process's money path, on the database that all share. */
+/** The child process of `money-fleet.ts`: one server process's money path, on the shared database. */
 const [url = ''] = process.argv.slice(2)
 const { db, runStatement, close } = createPostgresDatabase(url)
 const harness = createMoneyHarness(db, systemClock, { holds: new HoldRepository(db, runStatement) })

@@ -10,7 +10,7 @@ async function connect() {
   return client
 }
 
-/** Process id of the Redis server; none where it runs on another machine or out of sight. */
+/** Process id of the Redis server; none if it runs on another machine or is not visible. */
 export async function findRedisProcess(): Promise<number[]> {
   const client = await connect()
   const info = await client.info('server')
@@ -18,7 +18,7 @@ export async function findRedisProcess(): Promise<number[]> {
   return [Number(/^process_id:(\d+)/m.exec(info)?.[1])].filter((pid) => pid > 0)
 }
 
-/** Windows of a day would stay for a day. */
+/** Otherwise windows of a day would remain for a day. */
 export async function deleteKeys(keyPrefix: string): Promise<void> {
   const client = await connect()
   for await (const keys of client.scanIterator({ MATCH: `${keyPrefix}:*`, COUNT: 1_000 })) {

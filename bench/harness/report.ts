@@ -8,12 +8,12 @@ export interface Verdict {
   what: string
   value: number
   unit: string
-  /** What the design asks for: at most this, or at least this. */
+  /** The goal: at most this, or at least this. */
   budget: { atMost: number } | { atLeast: number }
   passed: boolean
 }
 
-/** What one benchmark found. */
+/** The result of one benchmark. */
 export interface Report {
   benchmark: string
   title: string
@@ -36,7 +36,7 @@ export function ratioOf(values: readonly number[], base: readonly number[]): num
   return median(values.map((value, round) => value / (base[round] ?? Number.NaN)))
 }
 
-/** One row for each contender: medians over its rounds, and the least CPU time, which noise cannot lower. */
+/** One row for each contender: medians over its rounds, and the lowest CPU time, which noise cannot reduce. */
 export function roundRows(figures: ReadonlyMap<string, readonly RoundFigures[]>): Record<string, Cell>[] {
   return [...figures].map(([server, rounds]) => {
     const medianOf = (pick: (round: RoundFigures) => number) => median(rounds.map(pick))

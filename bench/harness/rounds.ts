@@ -12,7 +12,7 @@ export interface Contender {
 }
 
 export interface RoundFigures {
-  /** Of the server process alone. */
+  /** For the server process alone. */
   cpuMsPerRequest: number
   /** The same for each backing part. */
   backingCpuMsPerRequest: Record<string, number>
@@ -25,14 +25,14 @@ export interface RoundFigures {
 export interface RoundsOptions {
   load: LoadClient
   connections: number
-  /** Set: arrivals at this rate, alike for all, instead of as many as each can answer. */
+  /** Set: arrivals at this rate for all, instead of as many as each can serve. */
   requestsPerSecond?: number | undefined
   warmUpRequests: number
   requests: number
   rounds: number
 }
 
-/** Loads the contenders in turns (A B C A B C …), so that a drift of the machine meets all of them alike. */
+/** Loads the contenders in turns (A B C A B C …), so a drift of the machine affects all of them alike. */
 export async function measureRounds(
   contenders: readonly Contender[],
   options: RoundsOptions,

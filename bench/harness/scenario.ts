@@ -4,10 +4,10 @@ export interface ScenarioOptions {
   rounds: number
   /** Requests of each contender in each round. */
   requests: number
-  /** Sent before the first turn, so that every server runs compiled code. */
+  /** Sent before the first turn, so every server runs compiled code. */
   warmUpRequests: number
   connections: number
-  /** Set: arrivals at this rate, alike for all, instead of as many as each can answer. */
+  /** Set: arrivals at this rate for all, instead of as many as each can serve. */
   requestsPerSecond?: number | undefined
   load: LoadClient
   /** Aborted when the run must end. */

@@ -9,17 +9,17 @@ export interface ServerProcess extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` */
   origin: string
   isRunning(): boolean
-  /** What it wrote to standard output and standard error. */
+  /** Its standard output and standard error. */
   output(): string
   stop(): Promise<void>
 }
 
 export interface ServerProcessOptions {
   name: string
-  /** For `node`; the port is known already. */
+  /** For `node`; the port is already known. */
   args: (port: number) => string[]
   env?: Record<string, string>
-  /** Answered with 200 once the server is ready. */
+  /** Returns 200 once the server is ready. */
   readyPath?: string
   cwd?: string
 }
@@ -33,7 +33,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts a server on a free loopback port, under the Node that runs the benchmark, and waits until it answers. */
+/** Starts a server on a free loopback port, with the benchmark's own Node, and waits until it responds. */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const server = await spawnServerProcess(options)
   try {
@@ -92,7 +92,7 @@ async function waitUntilReady(server: ServerProcess, path: string): Promise<void
       },
       () => undefined,
     )
-    // A server without a readiness path is ready when it answers anything.
+    // A server without a readiness path is ready when it responds at all.
     if (status !== undefined && (status === 200 || path === '/')) return
     await wait(20)
   }

@@ -3,7 +3,7 @@ import { type ServerProcess, startServerProcess } from './server-process.ts'
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** The model server that stands behind every contender; it sends each event of a stream by itself, as models do. */
+/** The model server behind every contender; it sends each event of a stream separately, as models do. */
 export function startProvider(): Promise<ServerProcess> {
   return startServerProcess({
     name: 'provider',

@@ -1,6 +1,6 @@
 import type { Arrival } from './limiter.ts'
 
-/** What a limiter that remembers every single request would have admitted of these arrivals, which ascend. */
+/** The arrivals, in ascending order, that a limiter would have admitted if it remembered every request. */
 export function permittedBy(
   { limit, windowMs }: { limit: number; windowMs: number },
   arrivals: readonly Arrival[],
@@ -21,7 +21,7 @@ export function permittedBy(
   return total
 }
 
-/** How many windows hold more than the limit: one ends with each booking, and no other position can hold more. */
+/** How many windows exceed the limit: only windows that end with a booking need to be checked. */
 export function windowsOver(
   { limit, windowMs }: { limit: number; windowMs: number },
   bookings: readonly Arrival[],

@@ -10,13 +10,13 @@ import { ENVIRONMENT } from './environment.ts'
 
 export interface Sluice extends AsyncDisposable {
   server: ServerProcess
-  /** An ADMIN key of an account that no benchmark can empty. */
+  /** An ADMIN key of an account that no benchmark can exhaust. */
   apiKey: string
 }
 
 export interface SluiceOptions {
   databaseUrl: string
-  /** Origins of what stands behind it. */
+  /** Origins of its upstreams. */
   provider: ServerProcess
   node?: ServerProcess
   /** Folder for a CPU profile of the server. */
@@ -27,7 +27,7 @@ export const BENCH_MODEL = 'bench-model'
 export const BENCH_NETWORK = 'ethereum-mainnet'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** As `npm start` has them: a young generation that fits the processor's cache, and sources as the last start left them. */
+/** As in `npm start`: a young generation that fits the processor's cache, and sources compiled at the last start. */
 export const NODE_FLAGS = ['--max-semi-space-size=8', '--import', join(ROOT, 'server/app/compile-cache.mjs')]
 export const OPERATOR_TOKEN = 'bench-operator-token-0123456789'
 const UNREACHED = 1_000_000_000
@@ -66,7 +66,7 @@ export async function startSluice(options: SluiceOptions): Promise<Sluice> {
   }
 }
 
-/** Written when the server ends. The profiler costs CPU time of its own, so figures of such a run are no results. */
+/** Written when the server ends. The profiler itself costs CPU time, so figures of such a run are not results. */
 function profilerArgs(folder: string | undefined): string[] {
   return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`]
 }
@@ -86,7 +86,7 @@ export interface BenchAccount {
   adminKey: string
 }
 
-/** Accounts with money, each with an ADMIN key. */
+/** Creates accounts with money, each with an ADMIN key. */
 export async function createAccounts({ origin }: ServerProcess, count: number): Promise<BenchAccount[]> {
   const accounts: BenchAccount[] = []
   for (let index = 0; index < count; index++) {
@@ -100,7 +100,7 @@ export async function createAccounts({ origin }: ServerProcess, count: number): 
   return accounts
 }
 
-/** The secret of a new ADMIN key. */
+/** Creates an ADMIN key and returns its secret. */
 export async function createKey({ origin }: ServerProcess, accountId: string): Promise<string> {
   const input = { accountId, type: 'ADMIN', description: 'bench' }
   return (await callOperator<{ apiKey: string }>(`${origin}/trpc/keys.create`, input)).apiKey

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import type { SubscriberJob, SubscriberReport } from './subscribers.ts'
 
-/** The other side of `subscribers.ts`: a process of its own, so that no server's memory holds a part of the clients'. */
+/** The child process of `subscribers.ts`, so the clients' memory never counts as a server's. */
 const OPENING_AT_ONCE = 3
 const QUERY = 'subscription { usageRecorded { requests { requestId sku outcome chargeNanoUsd } cursor } }'
 

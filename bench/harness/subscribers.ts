@@ -15,11 +15,11 @@ export interface SubscriberReport {
 export interface Subscribers extends Disposable {
   /** Resolves when every socket has its first event. */
   open(job: SubscriberJob): Promise<void>
-  /** What was delivered since the last report. */
+  /** Deliveries since the last report. */
   report(): Promise<SubscriberReport>
 }
 
-/** Clients that watch the requests of their accounts, in a process of their own. */
+/** Clients that watch the requests of their accounts, in a separate process. */
 export function startSubscribers(signal: AbortSignal): Subscribers {
   const child = fork(fileURLToPath(new URL('subscriber-client.ts', import.meta.url)), { serialization: 'advanced' })
   const stop = () => void child.kill('SIGKILL')

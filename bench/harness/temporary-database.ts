@@ -4,13 +4,13 @@ import { ENVIRONMENT } from './environment.ts'
 export interface TemporaryDatabase extends AsyncDisposable {
   url: string
   name: string
-  /** Settings of the server without which its figures cannot be read. */
+  /** Settings of the server that its figures depend on. */
   settings: string
 }
 
 const DEFAULT_ADMIN_URL = 'postgres://postgres@127.0.0.1:5432/postgres'
 
-/** An empty database that is dropped with whatever is still connected to it. */
+/** Creates an empty database; dropping it also closes its connections. */
 export async function createTemporaryDatabase(label = ''): Promise<TemporaryDatabase> {
   const adminUrl = ENVIRONMENT.databaseUrl ?? DEFAULT_ADMIN_URL
   const name = `sluice_bench_${process.pid}${label === '' ? '' : `_${label}`}`

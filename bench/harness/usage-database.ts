@@ -6,18 +6,20 @@ import { generateUsage } from './usage-generator.ts'
 import { ENVIRONMENT } from './environment.ts'
 
 const EVENTS = ENVIRONMENT.events
-/** A database that an earlier run has filled and kept, which takes minutes. */
+/** A database that an earlier run filled and kept, because filling takes minutes. */
 const KEPT_URL = ENVIRONMENT.usageUrl
 
 export interface UsageDatabase extends AsyncDisposable {
   url: string
   name: string
-  /** Of the largest account. */
+  /** The largest account. */
   accountId: string
   events: number
 }
 
-/** A migrated database with generated events, 10 million unless `BENCH_EVENTS` says otherwise; dropped at the end. */
+/**
+ * A migrated database with generated events, 10 million unless `BENCH_EVENTS` sets another number; dropped at the end.
+ */
 export async function openUsageDatabase(days: number, signal: AbortSignal): Promise<UsageDatabase> {
   if (KEPT_URL) return openKept(KEPT_URL)
   const database = await createTemporaryDatabase()

@@ -12,9 +12,9 @@ export interface GeneratedAccount {
 }
 
 export interface UsageGeneratorOptions {
-  /** Of all accounts together; the first account has two fifths of them. */
+  /** For all accounts together; the first account has two fifths of them. */
   events: number
-  /** UTC days, the last of them that of `until`. */
+  /** UTC days; the last one is the day of `until`. */
   days: number
   until: Date
   signal: AbortSignal
@@ -40,9 +40,9 @@ const GRANT_NANO = '1000000000000000000'
 const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Fills a migrated, empty database with what so many settlements would have left: events, ledger, key periods and all
- * roll-ups, day by day in set-based SQL. Models, networks, methods and keys are picked by Zipf's law, a tenth of the
- * events is paid in DIEM, and a day's events lie evenly over its minutes. Answers with the accounts, the largest first.
+ * Fills a migrated, empty database as if that many settlements had run: events, ledger, key periods and all roll-ups,
+ * day by day in set-based SQL. Models, networks, methods and keys follow Zipf's law, a tenth of the events is paid in
+ * DIEM, and a day's events are spread evenly over its minutes. Returns the accounts, the largest first.
  */
 export async function generateUsage(url: string, options: UsageGeneratorOptions): Promise<GeneratedAccount[]> {
   const client = new Client({ connectionString: url })
@@ -171,7 +171,7 @@ async function generateDay(client: Client, day: string): Promise<void> {
   await client.query('drop table made, named, cells')
 }
 
-/** Balances and key periods as the settlements would have left them. */
+/** Sets balances and key periods as the settlements would have. */
 async function finish(client: Client): Promise<void> {
   await client.query(`insert into balances (account_id, currency, balance_nano, sequence)
     select account_id, currency, balance_nano, sequence from totals`)
@@ -182,7 +182,7 @@ async function finish(client: Client): Promise<void> {
   await client.query('analyze')
 }
 
-/** As the maintenance of a server would have done day by day. */
+/** Closes the days as a server's maintenance would have done day by day. */
 async function closeDays(url: string): Promise<void> {
   const { db, close } = createPostgresDatabase(url)
   try {

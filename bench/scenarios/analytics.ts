@@ -23,7 +23,10 @@ interface Question {
   ask: () => Promise<unknown>
 }
 
-/** Reports and cubes of 90 days for the largest account, one after the other, past every cache, beside a trivial query. */
+/**
+ * Reports and cubes of 90 days for the largest account, one after the other, bypassing every cache, compared with a
+ * trivial query.
+ */
 export async function runAnalytics({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using usage = await openUsageDatabase(DAYS, signal)
   const handle = createPostgresDatabase(usage.url)
@@ -100,7 +103,7 @@ function questionsOf({ db, client, accountId }: Setting): Question[] {
   const report: Question = {
     name: 'report of the public API',
     isBudgeted: true,
-    // A new service each time, since each keeps its reports for ten minutes.
+    // A new service each time, because each caches its reports for ten minutes.
     ask: () =>
       new UsageAnalyticsService({ analytics: new UsageAnalyticsRepository(db), clock }).report(accountId, {
         lookback: DAYS,

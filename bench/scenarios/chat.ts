@@ -32,7 +32,7 @@ async function runChatCompletions(stream: boolean, budgets: Budgets, options: Sc
   }
 }
 
-/** Whole money path of a chat completion in JSON. */
+/** The whole money path of a chat completion in JSON. */
 export async function runChat(options: ScenarioOptions): Promise<Report> {
   const found = await runChatCompletions(false, { bareProxy: 2.5, portkey: 1 / 3 }, options)
   return { benchmark: 'chat', title: `chat completion, ${describeLoad(options)}`, ...found }

@@ -7,7 +7,7 @@ import { startBareProxy, startPortkey, startProvider } from '../harness/servers.
 import { BENCH_MODEL, type Sluice, startSluice } from '../harness/sluice.ts'
 import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 
-/** What one run of a chat benchmark stands on; its servers end with it. */
+/** The servers of one chat benchmark; they end with it. */
 export interface ChatStage extends AsyncDisposable {
   contenders: Contender[]
   databaseSettings: string

@@ -6,7 +6,7 @@ import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 
 const RUNS = 3
 const MEGABYTE = 1024 * 1024
-/** The monitor of the event loop wakes up so often; it reports this much even when nothing blocks. */
+/** The event loop monitor wakes up this often; it reports at least this much even when nothing blocks. */
 const MONITOR_RESOLUTION_MS = 10
 
 const CHAT = '/api/v1/chat/completions'
@@ -23,7 +23,7 @@ interface Attack {
   headers?: Record<string, string>
 }
 
-/** The largest and the oddest bodies and headers that each route reads. */
+/** The largest and the strangest bodies and headers for each route. */
 const ATTACKS: Record<string, () => Attack> = {
   'chat: an image of 34 MB': () => ({
     path: CHAT,
@@ -82,7 +82,7 @@ const ATTACKS: Record<string, () => Attack> = {
   'query: 12 KB of names': () => ({ path: `/api/v1/billing/usage-history?${filled(12_000, 'a&')}` }),
 }
 
-/** How long each of them keeps the event loop, and so every other request, waiting. */
+/** How long each of them blocks the event loop, and so every other request. */
 export async function runHostileBodies({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using database = await createTemporaryDatabase()
   await using provider = await startProvider()
@@ -120,7 +120,7 @@ export async function runHostileBodies({ signal }: Pick<ScenarioOptions, 'signal
   }
 }
 
-/** Each attack comes with a key of its own, since failures block a key. */
+/** Each attack uses a key of its own, because failures block a key. */
 async function send(sluice: Sluice, { path, body, headers = {} }: Attack): Promise<string> {
   const [account] = await createAccounts(sluice.server, 1)
   const response = await fetch(sluice.server.origin + path, {
@@ -131,7 +131,7 @@ async function send(sluice: Sluice, { path, body, headers = {} }: Attack): Promi
   return String(response.status)
 }
 
-/** Since the last call of this. */
+/** Since the previous call of this function. */
 async function longestBlockMs({ server }: Sluice): Promise<number> {
   const response = await fetch(`${server.origin}/metrics`, { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } })
   const seconds = /^sluice_nodejs_eventloop_lag_max_seconds (\S+)/m.exec(await response.text())?.[1]

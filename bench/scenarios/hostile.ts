@@ -12,13 +12,13 @@ const repeat = (count: number, part: (index: number) => string) =>
 const query = (text: string) => JSON.stringify({ query: text })
 
 interface Attack {
-  /** Below the origin; sent with a key, and by GET where there is no body. Absent: GraphQL without a credential. */
+  /** Below the origin; sent with a key, and by GET if there is no body. Absent: GraphQL without a credential. */
   path?: string
   body?: string
   code: string
 }
 
-/** Requests for far too much, or for nonsense, with the code that each is refused with. */
+/** Oversized or meaningless requests, with the code of their rejection. */
 const ATTACKS: Record<string, Attack> = {
   '1,000 aliases': { body: query(`{ ${repeat(1_000, (i) => `a${i}: __typename`)} }`), code: 'QUERY_TOO_LARGE' },
   '5,000 fields': { body: query(`{ ${repeat(5_000, () => '__typename')} }`), code: 'QUERY_TOO_LARGE' },
@@ -69,7 +69,7 @@ const ATTACKS: Record<string, Attack> = {
   },
 }
 
-/** How long the server takes to refuse what nobody should send, one after the other. */
+/** How long the server takes to reject hostile requests, one after the other. */
 export async function runHostile({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using database = await createTemporaryDatabase()
   await using provider = await startProvider()

@@ -12,7 +12,7 @@ const SECONDS = 10
 const CONNECTIONS = 64
 const WARM_UP_REQUESTS = 2_000
 
-/** How much longer a chat completion takes through Sluice than straight from the provider, at a constant arrival rate. */
+/** The latency that Sluice adds to a chat completion compared with the provider alone, at a constant arrival rate. */
 export async function runLatency({ load, rounds }: ScenarioOptions): Promise<Report> {
   await using provider = await startProvider()
   await using database = await createTemporaryDatabase()

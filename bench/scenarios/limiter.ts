@@ -13,16 +13,16 @@ interface Case {
   limit: number
   windowSeconds: number
   buckets: number
-  /** Bounds of what one request takes. */
+  /** Minimum and maximum weight of one request. */
   weight: readonly [min: number, max: number]
-  /** How many windows long the load lasts. */
+  /** Duration of the load, in windows. */
   spans: number
-  /** Processes take the arrivals of such a part of a window at once. */
+  /** Number of steps per window; all processes run the arrivals of a step concurrently. */
   stepsPerWindow: number
 }
 
 const ONE = [1, 1] as const
-/** Limits and windows of Unkey's suite, tokens a minute, and RPC credits in 24 hours. */
+/** Limits and windows of Unkey's suite, tokens per minute, and RPC credits in 24 hours. */
 const CASES: readonly Case[] = [
   { limit: 10, windowSeconds: 10, buckets: 61, weight: ONE, spans: 60, stepsPerWindow: 40 },
   { limit: 20, windowSeconds: 60, buckets: 61, weight: ONE, spans: 40, stepsPerWindow: 40 },

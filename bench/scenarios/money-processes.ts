@@ -12,7 +12,7 @@ import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 
 const PROCESSES = 4
 const ACCOUNTS = 200
-/** Over all processes together. */
+/** All processes together. */
 const IN_FLIGHT = 64
 const SECONDS = 2
 const BALANCE_NANO_USD = 1_000_000_000_000_000n
@@ -36,7 +36,7 @@ const CASES: readonly Case[] = [
   { name: 'four, hot account', processes: PROCESSES, callersOf: (callers) => callers.slice(0, 1) },
 ]
 
-/** The same load on the money path from one process and from four, in turn. */
+/** The same load on the money path, from one process and from four in turn. */
 export async function runMoneyProcesses({
   signal,
   rounds,
@@ -55,7 +55,7 @@ export async function runMoneyProcesses({
       for (const one of CASES) {
         signal.throwIfAborted()
         const figure = await measure(fleet, { ...one, callers, findBackends })
-        // The first round warms up.
+        // The first round is a warm-up.
         if (round > 0) figures.get(one.name)?.push(figure)
       }
     }

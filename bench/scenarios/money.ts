@@ -16,7 +16,7 @@ const SECONDS = 4
 const WARM_UP_SECONDS = 2
 const BALANCE_NANO_USD = 1_000_000_000_000_000n
 
-/** Admit and settle in this process, without HTTP and upstream: what the money path alone can carry. */
+/** Admits and settles in this process, without HTTP and upstream, to measure the money path alone. */
 export async function runMoney({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using database = await createTemporaryDatabase()
   const { db, close } = createPostgresDatabase(database.url)

@@ -12,17 +12,17 @@ import { median } from '../harness/statistics.ts'
 
 const HEADERS = 150
 const ORIGIN = 'https://api.example.com'
-/** Fills the text up to the limit with what its grammar takes longest to read. */
+/** Fills the text up to the limit with input that is slowest to parse. */
 const LONG_PATH = 'a/'.repeat(560)
 const SOLANA = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
 
 interface Signed {
   header: string
-  /** What a bare check of the signature costs, without anything around it. */
+  /** The bare signature check, without anything around it. */
   bareCheck: () => unknown
 }
 
-/** CPU time of checking one sign-in header, beside the bare check of its signature in the same round. */
+/** CPU time of checking one sign-in header, compared with the bare check of its signature in the same round. */
 export async function runSiwx({ rounds, signal }: Pick<ScenarioOptions, 'rounds' | 'signal'>): Promise<Report> {
   const figures = new Map<string, number[]>()
   for (let round = -1; round < rounds; round++) {
@@ -160,7 +160,7 @@ function rawKeyOf(key: KeyObject): Buffer {
   return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
 }
 
-/** The signature is of another text then. */
+/** The signature then belongs to another text. */
 function withOtherNonce(header: string): string {
   const fields: object = JSON.parse(Buffer.from(header, 'base64').toString())
   return encode({ ...fields, nonce: randomBytes(16).toString('hex') })

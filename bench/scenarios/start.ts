@@ -18,7 +18,7 @@ const START_TIMEOUT_MS = 60_000
 const LATER_STARTS = 3
 
 interface Start {
-  /** From the start of the process to the end of the first answer. */
+  /** From the start of the process to the end of the first response. */
   seconds: number
   idleMegabytes: number
 }
@@ -28,7 +28,7 @@ interface Place {
   signal: AbortSignal
 }
 
-/** What a newcomer waits for, and what a process costs that does nothing. */
+/** The wait of a new user, and the cost of an idle process. */
 export async function runStart({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using folder = await createTemporaryFolder()
   await using database = await createTemporaryDatabase()
@@ -76,7 +76,7 @@ async function measureLaterStarts(place: Place, env: Record<string, string>): Pr
   }
 }
 
-/** Started in an empty folder, so that no configuration file changes the defaults. */
+/** Started in an empty folder, so no configuration file changes the defaults. */
 async function measureStart({ cwd, signal }: Place, env: Record<string, string>): Promise<Start> {
   const startMs = performance.now()
   await using server = await spawnServerProcess({ name: 'sluice', args: () => [...NODE_FLAGS, MAIN], env, cwd })
@@ -90,7 +90,7 @@ async function waitForAnswer(server: ServerProcess, startMs: number): Promise<vo
   while (server.isRunning() && performance.now() - startMs < START_TIMEOUT_MS) {
     const response = await fetch(`${server.origin}/api/v1/models`).catch(() => undefined)
     if (response !== undefined) await response.arrayBuffer()
-    // Any status of the API is an answer; without a credential it may be a refusal.
+    // Any status of the API is a response; without a credential it may be a rejection.
     if (response?.headers.get('cf-ray')) return
     await wait(POLL_MS)
   }

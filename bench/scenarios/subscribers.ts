@@ -22,14 +22,14 @@ const SOCKETS_PER_KEY = 10
 const SETTLED_PER_SECOND = 100
 const SECONDS = 15
 const BURSTS = 5
-/** After the last commit; what has not arrived by then is lost. */
+/** After the last commit; a delivery that is later counts as lost. */
 const ARRIVAL_MS_MAX = 15_000
 const POLL_MS = 250
 const HOLD_NANO_USD = 50_000n
 const CHARGE_NANO_USD = 12_345n
 const OPEN_WINDOW = { limit: 1, remaining: 1, resetAtMs: 0, nowMs: 0 }
 
-/** Settlements of another process, so that every delivery crosses processes; 10 sockets watch each account. */
+/** Another process settles, so every delivery crosses processes; 10 sockets watch each account. */
 export async function runSubscribers({ signal }: Pick<ScenarioOptions, 'signal'>): Promise<Report> {
   await using database = await createTemporaryDatabase()
   await using provider = await startProvider()
@@ -125,7 +125,7 @@ async function arrivals(subscribers: Subscribers, expected: number): Promise<Sub
   return deliveries
 }
 
-/** One after the other by the clock, each of another account. */
+/** One after the other by the clock, for alternating accounts. */
 async function settleSteadily(settler: Settler, callers: readonly Caller[]): Promise<Settled[]> {
   const startMs = performance.now()
   const settled: Promise<Settled>[] = []
@@ -188,7 +188,7 @@ async function createSettler(databaseUrl: string): Promise<Settler> {
   }
 }
 
-/** Without a key, so that settlements need no row for one. */
+/** Without a key, so settlements need no row for one. */
 function toCaller(accountId: string): Caller {
   const wallet = { walletChain: 'evm', walletAddress: '0x0000000000000000000000000000000000000000' } as const
   return { kind: 'wallet', accountId, keyId: null, tier: 'standard', modelPrivacy: 'ALL', ...wallet }

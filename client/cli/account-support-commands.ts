@@ -19,7 +19,7 @@ interface HistoryOptions {
   json?: true
 }
 
-/** The part of `account …` that support works with. */
+/** The `account …` commands for support. */
 export function addAccountSupportCommands(account: Command, context: CommandContext): void {
   addRename(account, context)
   addSuspend(account, context)

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 
 const AMOUNT = /^\d+(\.\d{1,9})?$/
 
-/** A decimal amount; it stays text, since a number would lose nano-dollars. */
+/** A decimal amount, kept as text because a number would lose nano-dollars. */
 export function parseAmount(text: string): string {
   if (AMOUNT.test(text)) return text
   throw new InvalidArgumentError('It must be a decimal number with at most 9 decimals, such as 12.5.')
@@ -19,7 +19,7 @@ export function parseLimit(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
 }
 
-/** An instant with its zone, as ISO 8601 writes it. */
+/** An instant with its time zone, in ISO 8601. */
 export function parseInstant(text: string): string {
   if (/T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString()
   throw new InvalidArgumentError('It must be a time with its zone, such as 2027-01-01T00:00:00Z.')

@@ -22,7 +22,7 @@ interface ListOptions {
   json?: true
 }
 
-/** `audit …`: what operators did. */
+/** `audit …`: actions of operators. */
 export function addAuditCommands(program: Command, { connect, streams }: CommandContext): void {
   const audit = program
     .command('audit')

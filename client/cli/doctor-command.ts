@@ -6,7 +6,10 @@ import { printJson } from './output.ts'
 const NODE_MARKS = { matches: 'ok      ', unreachable: 'WARNING ', mismatch: 'REFUSED ' } as const
 const CHECK_MARKS = { ok: 'ok      ', warning: 'WARNING ', failed: 'FAILED  ' } as const
 
-/** `doctor`: looks for what an operator should mend; exit code 1 when a check failed or a node serves another chain than it is configured for. */
+/**
+ * `doctor`: finds problems that an operator should fix; exit code 1 if a check failed or a node serves a chain other
+ * than the configured one.
+ */
 export function addDoctorCommand(program: Command, { connect, streams }: CommandContext): void {
   program
     .command('doctor')

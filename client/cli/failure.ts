@@ -17,11 +17,11 @@ export class CliFailure extends Error {
 
 export interface Ending {
   exitCode: ExitCode
-  /** Null: what there is to say was written already. */
+  /** Null: the message was already written. */
   message: string | null
 }
 
-/** How the process ends after `error`. */
+/** Message and exit code for `error`. */
 export function toEnding(error: unknown, serverUrl: string): Ending {
   if (error instanceof CliFailure) return { exitCode: error.exitCode, message: error.message }
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage, message: null }

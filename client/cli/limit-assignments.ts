@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 /** A name such as `text.M.requestsPerMinute`, and a whole number. */
 const ASSIGNMENT = /^([A-Za-z0-9]+(?:\.[A-Za-z0-9]+){1,2})=(\d{1,15})$/
 
-/** Limits as the server has them: a number, or more names below. */
+/** Limits as the server stores them: a number, or nested names. */
 export type LimitNumbers = { [name: string]: number | LimitNumbers }
 
 export interface LimitAssignment {
@@ -11,7 +11,7 @@ export interface LimitAssignment {
   amount: number
 }
 
-/** One more `name=number` of a command line. */
+/** Adds one `name=number` of a command line. */
 export function collectAssignment(text: string, before: LimitAssignment[] | undefined): LimitAssignment[] {
   const [, name, amount] = ASSIGNMENT.exec(text) ?? []
   if (name === undefined || amount === undefined) {
@@ -36,7 +36,7 @@ export function toLimitNumbers(assignments: readonly LimitAssignment[]): LimitNu
   return limits
 }
 
-/** The way back: dotted names with their numbers. */
+/** The reverse: dotted names with their numbers. */
 export function toDottedNames(numbers: object, prefix = ''): Record<string, string> {
   return Object.fromEntries(
     Object.entries(numbers).flatMap(([name, value]: [string, unknown]) =>

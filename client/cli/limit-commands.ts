@@ -22,7 +22,7 @@ interface ChangeOptions {
   json?: true
 }
 
-/** `limits …`: limits of single accounts and keys, and the requests that were refused. */
+/** `limits …`: limits of individual accounts and keys, and rejected requests. */
 export function addLimitCommands(program: Command, context: CommandContext): void {
   const limits = program
     .command('limits')

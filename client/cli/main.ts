@@ -7,7 +7,7 @@ const streams = {
   stderr: (text: string) => void process.stderr.write(text),
 }
 
-// A reader such as `head` may have enough before everything is written; the command still ends with its own code.
+// A reader such as `head` may close the pipe early; the command still ends with its own exit code.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

@@ -33,7 +33,7 @@ interface DeprecationOptions extends ChangeOptions {
   message?: string
 }
 
-/** The part of `model …` that changes the catalogue, at once or from an instant on. */
+/** The `model …` commands that change the catalogue, at once or from a given time. */
 export function addModelChangeCommands(model: Command, context: CommandContext): void {
   addSetPrice(model, context)
   addAvailability(model, context)
@@ -41,7 +41,7 @@ export function addModelChangeCommands(model: Command, context: CommandContext):
   addDeprecate(model, context)
 }
 
-/** What every change takes. */
+/** The options of every change. */
 function changeCommand(model: Command, name: string, description: string): Command {
   return model
     .command(name)
@@ -132,7 +132,7 @@ function addDeprecate(model: Command, { connect, streams }: CommandContext): voi
     })
 }
 
-/** Under the names of the configuration file; the server checks the numbers, as it does those of the file. */
+/** Uses the names of the configuration file; the server checks the numbers as it does those of the file. */
 function toPricing({ input, output, cacheInput, cacheWrite, generation }: Omit<PriceOptions, keyof ChangeOptions>) {
   const named = { input, output, cache_input: cacheInput, cache_write: cacheWrite, generation }
   const given = Object.entries(named).filter((entry): entry is [string, string] => entry[1] !== undefined)

@@ -6,7 +6,7 @@ export interface Streams {
   stderr: (text: string) => void
 }
 
-/** Escapes whatever passes, as text comes from callers, upstreams and servers. */
+/** Escapes all output, because texts come from callers, upstreams and servers. */
 export function printableStreams({ stdout, stderr }: Streams): Streams {
   return {
     stdout: (text) => stdout(toPrintableLines(text)),

@@ -3,7 +3,7 @@ import { printTable } from './output.ts'
 
 type Prices = Readonly<Record<string, unknown>>
 
-/** Prices before and after a change; `after` is null if they go back to those of the configuration file. */
+/** Prices before and after a change; `after` is null if the prices of the configuration file apply again. */
 export function printPrices(
   streams: CommandContext['streams'],
   { before, after }: { before: Prices; after: Prices | null },

@@ -1,8 +1,11 @@
-/** What a terminal would act on, or show in another order or not at all. */
+/** Characters that a terminal would execute, reorder or hide. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 const UNPRINTABLE_BUT_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-/** Names and reasons come from callers: each such character is shown as JSON writes it, so that JSON stays the same JSON. */
+/**
+ * Names and reasons come from callers: each such character is shown as JSON escapes it, so JSON stays valid and
+ * unchanged.
+ */
 export function toPrintable(text: string): string {
   return text.replaceAll(UNPRINTABLE, escaped)
 }

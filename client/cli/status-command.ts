@@ -7,7 +7,7 @@ import { printFields, printJson, printTable } from './output.ts'
 type Health = Awaited<ReturnType<OperatorClient['platform']['health']['query']>>
 type Upstream = Health['providers'][number] | Health['nodes'][number]
 
-/** `status`: how the server and its upstreams do; exit code 1 when something that requests need is away. */
+/** `status`: the health of the server and its upstreams; exit code 1 if something that requests need is unavailable. */
 export function addStatusCommand(program: Command, { connect, streams }: CommandContext): void {
   program
     .command('status')
@@ -31,7 +31,7 @@ function printHealth(health: Health, streams: CommandContext['streams']): void {
       sharedStore === null ? 'none configured' : sharedStore.ok ? 'ok' : 'UNAVAILABLE, each process limits on its own',
     processes: String(processes.length),
   })
-  // A network without traffic has nothing to say, and there are many.
+  // There are many networks, and one without traffic has nothing to report.
   const asked = nodes.filter(({ recentCalls, inService }) => recentCalls > 0 || !inService)
   const rows = [
     ...providers.map((provider) => toRow(provider.providerId, provider.circuit, provider)),

@@ -9,7 +9,7 @@ type Verification = Awaited<ReturnType<Client['platform']['verify']['query']>>
 const VIOLATIONS_MAX = 10
 const PROGRESS_EVERY_MS = 10_000
 
-/** `verify`: proves the invariants of the ledger; exit code 1 when one is broken. */
+/** `verify`: proves the invariants of the ledger; exit code 1 if one is violated. */
 export function addVerifyCommand(program: Command, { connect, streams }: CommandContext): void {
   program
     .command('verify')
@@ -29,7 +29,7 @@ export function addVerifyCommand(program: Command, { connect, streams }: Command
     })
 }
 
-/** Part by part, so that no request is long and an interrupted run can continue. */
+/** In parts, so no request is long and an interrupted run can continue. */
 async function verify(client: Client, resume: string | null, stderr: (text: string) => void): Promise<Verification> {
   let cursor = resume
   let whole: Verification | undefined

@@ -192,7 +192,7 @@ const CLASSES: Readonly<Record<number, typeof ApiError>> = {
 
 /** The error class that fits the status. */
 export function createApiError(facts: ApiErrorFacts): ApiError {
-  // The one refusal whose status is not the same everywhere: 401 over REST, FORBIDDEN in GraphQL.
+  // The only rejection whose status differs: 401 over REST, FORBIDDEN in GraphQL.
   if (facts.code === 'ADMIN_KEY_REQUIRED') return new PermissionError(facts)
   const ErrorClass = facts.status >= 500 ? ServerError : (CLASSES[facts.status] ?? ApiError)
   return new ErrorClass(facts)

@@ -10,7 +10,7 @@ const USAGE_DECIMALS = 4
 
 const Instant = z.iso.datetime()
 
-/** What each body about a key has. */
+/** Fields of every body about a key. */
 const KeyFields = {
   id: z.string(),
   apiKeyType: z.enum(API_KEY_TYPES),
@@ -20,7 +20,7 @@ const KeyFields = {
   expiresAt: Instant.nullable(),
 }
 
-/** The answer that shows a secret, once; its limits are named in the singular, unlike everywhere else. */
+/** The only response with the secret; its limits are named in the singular, unlike everywhere else. */
 export const CreatedKey = z.object({ ...KeyFields, apiKey: z.string(), consumptionLimit: ConsumptionLimit })
 
 export const UpdatedKey = z.object({

@@ -15,7 +15,7 @@ const LimitNumber = z
   })
   .nullish()
 
-/** `vcu` is DIEM's old name: it counts where `diem` gives no number, so that no cap of an old client gets lost. */
+/** `vcu` is DIEM's old name: it is used if `diem` has no number, so no limit of an old client is lost. */
 const ConsumptionLimitFields = z
   .strictObject({ usd: LimitNumber, diem: LimitNumber, vcu: LimitNumber })
   .transform(({ usd, diem, vcu }): Partial<ConsumptionLimits> => {
@@ -26,19 +26,19 @@ const ConsumptionLimitFields = z
     }
   })
 
-/** Null, like an object of nulls, removes every cap. */
+/** Null, like an object of nulls, removes every limit. */
 export const ConsumptionLimitBody = ConsumptionLimitFields.nullable().transform(
   (limits): Partial<ConsumptionLimits> => limits ?? { usdNano: null, diemNano: null },
 )
 
-/** Limits on the wire are numbers, or null for no cap; what was sent as `vcu` is answered as `diem`. */
+/** Limits in bodies are numbers, or null for no limit; a limit sent as `vcu` is returned as `diem`. */
 export const ConsumptionLimit = z.object({ usd: z.number().nullable(), diem: z.number().nullable(), vcu: z.null() })
 
 export function toConsumptionLimit({ usdNano, diemNano }: ConsumptionLimits): z.output<typeof ConsumptionLimit> {
   return { usd: toNumber(usdNano), diem: toNumber(diemNano), vcu: null }
 }
 
-/** Reading the exact decimal gives the nearest number; a division would round twice. */
+/** Parsing the exact decimal gives the nearest number; a division would round twice. */
 function toNumber(amountNano: bigint | null): number | null {
   return amountNano === null ? null : Number(formatUsd(amountNano))
 }

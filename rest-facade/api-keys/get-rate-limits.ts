@@ -49,7 +49,7 @@ function toRateLimits(current: CurrentLimits): z.output<typeof RateLimits> {
   }
 }
 
-/** Reading the exact decimal gives the nearest number; a division would round twice. */
+/** Parsing the exact decimal gives the nearest number; a division would round twice. */
 function toAmount(amountNano: bigint): number {
   return Number(formatUsd(amountNano))
 }

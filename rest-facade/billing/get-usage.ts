@@ -1,7 +1,7 @@
 import { DomainError } from '../../server/domain/errors.ts'
 import { defineRoute } from '../route.ts'
 
-/** The day from which clients of the public API know this endpoint as gone. */
+/** The day on which the public API removed this endpoint. */
 const SUNSET = 'Wed, 16 Sep 2026 00:00:00 GMT'
 const DEPRECATION = `@${Date.parse(SUNSET) / 1_000}`
 const SUCCESSOR = '/api/v1/billing/usage-history'

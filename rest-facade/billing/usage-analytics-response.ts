@@ -10,10 +10,10 @@ import type {
 } from '../../server/domain/usage/reports/usage-analytics.ts'
 
 const Totals = { totalUsd: z.number(), totalDiem: z.number(), totalUnits: z.number() }
-/** A row has its `date` as milliseconds, and a key for each name. */
+/** A row has its `date` in milliseconds, and a key for each name. */
 const Chart = z.array(z.record(z.string(), z.number()))
 
-/** The specification's body: amounts and units are JSON numbers, and charts have a key for each of their names. */
+/** The body of the public API: amounts and units are JSON numbers, and charts have a key for each of their names. */
 export const UsageAnalyticsBody = z.object({
   lookback: z.string(),
   byDate: z.array(z.object({ date: z.string(), USD: z.number(), DIEM: z.number() })),

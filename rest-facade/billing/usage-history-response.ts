@@ -3,7 +3,7 @@ import { formatUsdFixed, toUsdNumber } from '../../server/domain/money.ts'
 import type { RequestLine, RequestRecord } from '../../server/domain/requests/request-record.ts'
 import type { UsageHistoryEntry } from '../../server/domain/usage/history/usage-history.ts'
 
-/** Lines that are counted in tokens are sold by the million. */
+/** Lines counted in tokens are priced per million. */
 const TOKENS_PER_UNIT = 1_000_000
 const SINGULAR: Record<RequestRecord['unitType'], string> = {
   tokens: 'mtoken',
@@ -21,7 +21,7 @@ const InferenceDetails = z.object({
   inferenceExecutionTime: z.number().nullable(),
 })
 
-/** One entry in the public API's form; `amount` is negative, since it left the balance. */
+/** One entry in the public API's form; `amount` is negative, because it left the balance. */
 const HistoryEntry = z.object({
   timestamp: z.iso.datetime(),
   amount: z.number(),
@@ -71,7 +71,7 @@ function toSku({ sku, unitType }: RequestRecord, { type }: RequestLine): string 
   return unitType === 'tokens' ? `${sku}-llm-${kind}-mtoken` : `${sku}-${kind}-${SINGULAR[unitType]}`
 }
 
-/** As it was published, or else what the units came to. */
+/** The published price, or else the average price of the units. */
 function toPrice({ unitType }: RequestRecord, { unitPriceUsd, units, amountNanoUsd }: RequestLine): number {
   const perUnit = unitType === 'tokens' ? TOKENS_PER_UNIT : 1
   const exact = unitPriceUsd === null ? toUsdNumber(amountNanoUsd) / (units === 0 ? 1 : units) : Number(unitPriceUsd)
@@ -106,7 +106,9 @@ const COLUMNS = [
   'inferenceDetails.completionTokens',
 ]
 
-/** The same entries as CSV (RFC 4180); amounts have all their decimals, since spreadsheets read no exponents alike. */
+/**
+ * The same entries as CSV (RFC 4180); amounts have all their decimals, because spreadsheets read exponents differently.
+ */
 export function toHistoryCsv(entries: readonly UsageHistoryEntry[]): string {
   const lines = entries.map((entry) => {
     const body = toHistoryEntry(entry)
@@ -128,7 +130,7 @@ export function toHistoryCsv(entries: readonly UsageHistoryEntry[]): string {
   return `${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`
 }
 
-/** A text that a spreadsheet would run as a formula is made one that it shows. */
+/** Escapes a text that a spreadsheet would run as a formula. */
 function toText(text: string): string {
   const shown = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown

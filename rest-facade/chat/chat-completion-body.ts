@@ -7,7 +7,7 @@ const Choice = z.looseObject({
   logprobs: z.unknown(),
 })
 
-/** What clients can rely on; everything else that the provider wrote passes as well. */
+/** The fields that clients can rely on; everything else from the provider is passed on as well. */
 export const ChatCompletionBody: z.ZodType<Record<string, unknown>> = z.looseObject({
   id: z.string(),
   object: z.literal('chat.completion'),

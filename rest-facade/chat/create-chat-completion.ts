@@ -35,7 +35,7 @@ export const createChatCompletionRoute = defineRoute({
   },
 })
 
-/** The windows of the model that the body names, if there is one. */
+/** The windows of the model that the body names, if that model exists. */
 function toTextRatePlan({ services, body }: Exchange, caller: Caller): RatePlan | undefined {
   const model = services.models.catalogue.findNamed(modelNameOf(body), 'text')
   return model === undefined ? undefined : services.limits.ratePlans.planForText(caller, model, 0)

@@ -3,13 +3,13 @@ import type { StreamReply } from '../reply.ts'
 
 export const EVENT_STREAM = 'text/event-stream'
 
-/** A response of server-sent events, from frames that are bytes already. */
+/** A response of server-sent events from encoded frames. */
 export function eventStream(
   { headers, metered }: { headers: Record<string, string>; metered: MeteredRequest },
   frames: AsyncIterable<Buffer>,
 ): StreamReply {
   return {
-    // Proxies such as nginx would otherwise collect the frames.
+    // Keeps proxies such as nginx from buffering the frames.
     headers: { ...headers, 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' },
     metered,
     chunks: frames,

@@ -7,7 +7,7 @@ import { modelNameOf } from '../models/model-name-of.ts'
 import { defineRoute, JSON_BODY_BYTES_MAX } from '../route.ts'
 import { PROVIDER_ERRORS } from '../route-errors.ts'
 
-/** A vector is a list of numbers, or their 32-bit floats in Base64. */
+/** A vector is a list of numbers, or its 32-bit floats in Base64. */
 const EmbeddingsBody: z.ZodType<Record<string, unknown>> = z.object({
   object: z.literal('list'),
   data: z.array(

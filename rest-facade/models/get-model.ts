@@ -5,7 +5,7 @@ import { visiblePrivacy } from './models-query.ts'
 
 export const getModelRoute = defineRoute({
   method: 'get',
-  // A splat, since ids such as openai/whisper-large-v3 hold slashes.
+  // A splat, because ids such as openai/whisper-large-v3 contain slashes.
   path: '/models/*id',
   access: 'optional',
   limits: SHOWN_LIMITS,

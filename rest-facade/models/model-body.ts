@@ -27,7 +27,7 @@ export const ModelBody = z.object({
   owned_by: z.string(),
   type: z.enum(MODEL_TYPES),
   context_length: z.number().optional(),
-  /** Speech and music models have their constraints beside the members named here. */
+  /** Speech and music models have their constraints next to the fields listed here. */
   model_spec: z.looseObject({
     name: z.string(),
     description: z.string().optional(),
@@ -55,7 +55,7 @@ export const ModelBody = z.object({
 
 interface ModelBodyOptions {
   serviceName: string
-  /** `created` of a model whose age nobody stated. */
+  /** `created` of a model without a stated age. */
   loadedAt: Date
 }
 
@@ -87,7 +87,7 @@ export function toModelBody(
   }
 }
 
-/** What only models of the type have; the other types keep everything special in their constraints. */
+/** Fields of models of this type; other types put theirs into the constraints. */
 function typeBody(model: ModelDefinition): object {
   switch (model.type) {
     case 'text':
@@ -108,7 +108,7 @@ function typeBody(model: ModelDefinition): object {
 
 function capabilitiesBody(capabilities: ModelCapabilities): object {
   const { reasoningEffortOptions, defaultReasoningEffort, ...rest } = capabilities
-  // The two effort fields mean nothing on a model that takes no effort.
+  // The two effort fields mean nothing on a model without reasoning effort.
   return capabilities.supportsReasoningEffort
     ? {
         ...rest,
@@ -128,7 +128,7 @@ function deprecationBody(deprecation: NonNullable<ModelDefinition['deprecation']
   }
 }
 
-/** 1 DIEM is 1 USD, so a price in USD is its price in DIEM. */
+/** 1 DIEM is 1 USD, so a price in USD is also its price in DIEM. */
 function withDiemPrices(pricing: object): z.output<typeof ModelPrices> {
   const entries = Object.entries(pricing).map(([name, price]: [string, unknown]): [string, unknown] => {
     if (typeof price !== 'object' || price === null || Array.isArray(price)) return [name, price]

@@ -2,7 +2,7 @@ import type { ServedBy } from '../../server/domain/inference/providers/served-by
 import type { Exchange } from '../exchange.ts'
 import { JSON_TYPE } from '../reply.ts'
 
-/** Which model answered, from which provider, after how many failures, and whether it is on its way out. */
+/** The model and provider that responded, the number of failures before, and whether the model is deprecated. */
 export function modelHeaders(
   { services }: Exchange,
   { model, providerId, retries, deprecation }: ServedBy,
@@ -22,13 +22,13 @@ export function modelHeaders(
   }
 }
 
-/** A JSON response of a model as it is kept for repeats. */
+/** The JSON response of a model, as stored for repeats. */
 export function toKeptAnswer(exchange: Exchange, { body, served }: { body: unknown; served: ServedBy }) {
   const headers = { 'Content-Type': JSON_TYPE, ...modelHeaders(exchange, served) }
   return { status: 200, headers, body: Buffer.from(JSON.stringify(body)) }
 }
 
-/** Headers hold printable ASCII; an operator may name a model in any script. */
+/** Headers allow printable ASCII only; an operator may name a model in any script. */
 function headerText(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text)
 }

@@ -1,4 +1,4 @@
-/** The `model` of a request body, before anything is known of the body. */
+/** The `model` of a request body that is not validated yet. */
 export function modelNameOf(body: unknown): unknown {
   return typeof body === 'object' && body !== null && 'model' in body ? body.model : undefined
 }

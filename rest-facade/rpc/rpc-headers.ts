@@ -1,4 +1,4 @@
-/** `X-Service-RPC-Credits` and its like under the configured name of the service. */
+/** Header names such as `X-Service-RPC-Credits`, with the configured name of the service. */
 export function rpcHeaderNames(serviceName: string): { credits: string; costUsd: string } {
   const name = serviceName
     .split('-')

@@ -14,7 +14,7 @@ const USDC_DECIMALS = 6
 const NAME_OF_FAMILY: Record<string, string> = { eip155: 'base', solana: 'solana' }
 const FAMILY_OF_CHAIN: Record<WalletCaller['walletChain'], string> = { evm: 'eip155', solana: 'solana' }
 
-/** x402's PaymentRequired, as the header `PAYMENT-REQUIRED` carries it in Base64. */
+/** x402's PaymentRequired, which the header `PAYMENT-REQUIRED` carries in Base64. */
 interface PaymentRequired {
   x402Version: 2
   error: string
@@ -24,8 +24,8 @@ interface PaymentRequired {
 }
 
 /**
- * The 402 of an error that paying can undo: nobody signed in, or the wallet that did has too little. Sets its headers
- * and returns its body; undefined for any other error, and where no payment is taken.
+ * The 402 response to an error that paying resolves: nobody signed in, or the wallet's balance is too low. Sets its
+ * headers and returns its body; undefined for any other error, and if payments are not accepted.
  */
 export async function answerPaymentRequired(
   exchange: Exchange,
@@ -42,7 +42,7 @@ export async function answerPaymentRequired(
     x402Version: 2,
     error: isShort ? 'Payment required' : error.message,
     resource: { url: challenge.info.uri, description: route.summary, mimeType: 'application/json' },
-    // Nothing can be paid there: a wallet reads its own account by signing in.
+    // Paying does not help there: a wallet reads its own account by signing in.
     accepts: route.access === 'wallet' ? [] : accepts,
     extensions: { 'sign-in-with-x': { ...challenge, schema: SIGN_IN_SCHEMA } },
   }
@@ -69,7 +69,7 @@ function authOptions({ identity: { publicUrl, docsUrl } }: Services) {
   }
 }
 
-/** Body for a wallet that signed in and has too little. */
+/** Body for a signed-in wallet whose balance is too low. */
 function shortOfMoney(
   { services }: Exchange,
   error: DomainError,

@@ -7,7 +7,7 @@ import type { Services } from '../../server/domain/services.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Route } from '../route.ts'
 
-/** Newest first; the first that is sent counts. */
+/** Newest first; the first one present is used. */
 const HEADERS = ['payment-signature', 'x-402-payment', 'x-payment'] as const
 
 export type RequestPayment =
@@ -23,8 +23,9 @@ export function paymentHeaderOf({ headers }: IncomingMessage): string | undefine
 }
 
 /**
- * The payment that a request brings with it: on a route for wallets it tops up the payer, as whom the request then runs;
- * on any other it is refused and nothing is settled. Undefined when it brings none, and on the route that takes payments.
+ * The payment of a request: on a route for wallets it tops up the payer, who then becomes the caller; on any other
+ * route it is rejected and nothing is settled. Undefined if there is none, and on the route that handles payments
+ * itself.
  */
 export async function takePayment(
   request: IncomingMessage,
@@ -44,7 +45,7 @@ export async function takePayment(
   return { kind: 'credited', caller: await services.wallets.accounts.callerOf(result.wallet), credited: result }
 }
 
-/** x402's confirmation, under its name of version 2 and of version 1. */
+/** x402's confirmation, under its header names of version 2 and version 1. */
 export function setPaymentResponse(exchange: Exchange, { network, wallet, transactionId }: CreditedPayment): void {
   const confirmation = { success: true, network, payer: wallet.address, transaction: transactionId }
   const value = Buffer.from(JSON.stringify(confirmation)).toString('base64')
@@ -60,7 +61,7 @@ export const PaymentPending = z.object({
   retryAfterSeconds: z.number(),
 })
 
-/** 202: how the payment ends is unknown yet. To be asked again with the same payment, never with another one. */
+/** 202: the outcome of the payment is not known yet. Retry with the same payment, never with another one. */
 export function pendingReply({ transactionId, retryAfterSeconds }: PendingPayment) {
   const json: z.output<typeof PaymentPending> = {
     success: false,

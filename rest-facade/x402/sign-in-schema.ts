@@ -1,6 +1,6 @@
 const text = { type: 'string' } as const
 
-/** JSON Schema of the proof that a wallet sends, as x402's sign-in extension publishes it with each challenge. */
+/** JSON Schema of a wallet's proof, as x402's sign-in extension publishes it with each challenge. */
 export const SIGN_IN_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

@@ -19,7 +19,7 @@ const ToppedUp = z.object({
   }),
 })
 
-/** Without a payment header what can be paid, with one the credit. */
+/** Without a payment header it returns the payment options, with one the credit. */
 export const topUpRoute = defineRoute({
   method: 'post',
   path: '/x402/top-up',

@@ -27,7 +27,7 @@ const AccountTierType = builder.enumType('AccountTier', {
   values: TIERS,
 })
 
-/** Only the id, so that an INFERENCE key reads its balance without the account behind it. */
+/** Only the id, so an INFERENCE key can read its balance without access to the account. */
 export interface AccountReference {
   id: string
 }
@@ -38,7 +38,7 @@ builder.node(AccountType, {
   name: 'Account',
   description: 'The account that a credential belongs to: one balance, one set of limits.',
   id: { resolve: ({ id }) => id, description: 'Opaque, globally unique id.' },
-  // Another account is as if it did not exist.
+  // Another account is treated as if it did not exist.
   loadOne: (id, context) => (id === context.caller?.accountId ? { id } : null),
   fields: (t) => ({
     accountId: t.exposeID('id', { description: "The account's id in the REST API and for operators." }),

@@ -166,7 +166,7 @@ builder.objectFields(AccountType, (t) => ({
   }),
 }))
 
-/** A key that is unknown, foreign or no longer active is null. */
+/** Null for a key that is unknown, belongs to another account or is no longer active. */
 async function findApiKey(id: string, context: GraphQLContext): Promise<ApiKey | null> {
   return (await context.services.access.apiKeys.find(requireCaller(context).accountId, id)) ?? null
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CreateApiKeyInput, LimitNano, UpdateApiKeyInput } from '../../server/domain/api-keys/inputs.ts'
 import { builder } from '../builder.ts'
 
-/** GraphQL reads instants and amounts by its scalars; what remains are the domain's rules about them. */
+/** GraphQL's scalars parse instants and amounts; these are the domain's rules about their values. */
 const CreationLimits = z
   .strictObject({ usd: LimitNano.nullish(), diem: LimitNano.nullish() })
   .nullish()
@@ -16,7 +16,7 @@ export const CreateApiKeyArguments = CreateApiKeyInput.extend({
     .transform((expiresAt) => expiresAt ?? null),
 })
 
-/** Absent stays as it is, null removes. */
+/** Absent keeps the value, null removes it. */
 const ChangedLimits = z
   .strictObject({ usd: LimitNano.nullish(), diem: LimitNano.nullish() })
   .transform(({ usd, diem }) => ({

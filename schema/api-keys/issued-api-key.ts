@@ -2,7 +2,7 @@ import type { IssuedApiKey } from '../../server/domain/api-keys/api-key-issuer.t
 import { builder } from '../builder.ts'
 import { ApiKeyObject } from './api-key.ts'
 
-/** The success of a mutation that makes a key. */
+/** The success type of a mutation that creates a key. */
 export function issuedApiKeyType(name: string, description: string) {
   return builder.objectRef<IssuedApiKey>(name).implement({
     description,

@@ -6,8 +6,8 @@ const CHARACTERS_MAX = 4 * 1024 * 1024
 const DOCUMENT_CHARACTERS_MAX = 16 * 1024
 
 /**
- * Parsed documents by their text, so that a client's few operations are parsed and validated once. Bounded by size as
- * well as by number: the texts are chosen by callers. Documents that do not parse are cheap and not kept.
+ * Parsed documents by their text, so a client's few operations are parsed and validated once. Limited by size as well
+ * as by number, because callers choose the texts. Documents that do not parse are cheap and not cached.
  */
 export function createDocumentCache() {
   const documents = new LRUCache<string, DocumentNode>({

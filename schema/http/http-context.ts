@@ -5,17 +5,17 @@ import type { GraphQLContext } from '../context.ts'
 import { authenticate } from '../credentials.ts'
 import { admitOperation } from './operation-limits/admit-operation.ts'
 
-/** What reaches the context of an operation: an HTTP exchange, or the context that a socket has made already. */
+/** The source of an operation's context: an HTTP request, or the finished context of a socket. */
 export interface OperationSource {
   req?: IncomingMessage
   res?: ServerResponse
   requestId?: string
-  /** The body was not read whole; the operation is refused. */
+  /** The body was not read completely; the operation is rejected. */
   isBodyTooLarge?: boolean
   socketContext?: GraphQLContext
 }
 
-/** The context of one operation that the rate window of its account has admitted. */
+/** The context of one operation, after admission by the rate window of its account. */
 export async function createContext(
   source: YogaInitialContext & OperationSource,
   services: Services,
@@ -25,7 +25,7 @@ export async function createContext(
   return context
 }
 
-/** Without a credential there is no caller; with a wrong one there is no operation. */
+/** Without a credential there is no caller; with a wrong one the operation is rejected. */
 async function createHttpContext(
   { request, req, requestId }: YogaInitialContext & OperationSource,
   services: Services,

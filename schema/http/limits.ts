@@ -1,4 +1,4 @@
-/** What one GraphQL request, one page and one socket may ask for. Generous for clients, cheap to refuse beyond. */
+/** Limits of one GraphQL request, one page and one socket. Generous for clients, and cheap to enforce. */
 export interface GraphqlLimits {
   tokensMax: number
   depthMax: number
@@ -11,12 +11,12 @@ export interface GraphqlLimits {
   socketMessageBytesMax: number
   socketInitTimeoutMs: number
   socketPingIntervalMs: number
-  /** Sockets of one address that have not said who they are yet. */
+  /** Sockets of one address that are not authenticated yet. */
   socketsInInitPerAddressMax: number
   /** Bytes that a client may leave unread before its socket is closed. */
   socketUnreadBytesMax: number
   subscriptionsPerSocketMax: number
-  /** Operations beyond those that are refused one by one; then the socket is closed. */
+  /** Operations beyond those that are rejected one by one; then the socket is closed. */
   refusedOperationsPerSocketMax: number
   /** Sockets and event streams together. */
   connectionsPerKeyMax: number

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Which browser pages may call from another origin; `*` is all of them. Credentials never travel by cookie. */
+/** Browser origins that may call; `*` allows all. Credentials never travel by cookie. */
 export class OriginPolicy {
   readonly #allowed: ReadonlySet<string>
 
@@ -12,7 +12,7 @@ export class OriginPolicy {
     return this.#allowed.has('*') || this.#allowed.has(origin)
   }
 
-  /** Pages of this very server, allowed ones, and clients that are no browser and send no origin. */
+  /** Pages of this server, allowed origins, and clients other than browsers, which send no origin. */
   allowsUpgrade({ headers }: IncomingMessage): boolean {
     const { origin, host } = headers
     return origin === undefined || this.allows(origin) || hostOf(origin) === host

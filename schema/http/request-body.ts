@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 
-/** How much of a refused body is read away before its connection is cut. */
+/** How much of a rejected body is discarded before its connection is cut. */
 const DISCARDED_BYTES_MAX = 10 * 1024 * 1024
 
 export type RequestBody = { kind: 'whole'; bytes: Buffer } | { kind: 'too_large' } | { kind: 'cut_off' }
 
 /**
- * Reads a body into memory, up to a limit. What is beyond is read and thrown away: closing in its middle would take the
- * answer from a client that is still sending, and leaving it would block the connection for the next request.
+ * Reads a body into memory, up to a limit. The excess is read and discarded: closing midway would take the response
+ * from a client that is still sending, and leaving it unread would block the connection for the next request.
  */
 export function readRequestBody(request: IncomingMessage, bytesMax: number): Promise<RequestBody> {
   return new Promise((resolve) => {

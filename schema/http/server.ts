@@ -13,9 +13,9 @@ import { createGraphqlYoga } from './yoga.ts'
 export interface GraphqlServerOptions {
   services: Services
   log: Log
-  /** Off in production: GraphiQL. */
+  /** Disables GraphiQL. */
   isProduction: boolean
-  /** Origins of browser pages elsewhere that may call; `*` is all. */
+  /** Other browser origins that may call; `*` allows all. */
   allowedOrigins: readonly string[]
   limits?: Partial<GraphqlLimits>
   /** Header lines of every rejected upgrade, each with its line break. */
@@ -23,11 +23,11 @@ export interface GraphqlServerOptions {
 }
 
 export interface GraphqlServer {
-  /** Answers a request to `/graphql`. */
+  /** Serves a request to `/graphql`. */
   handle: (request: IncomingMessage, response: ServerResponse) => void
   /** Takes over a WebSocket upgrade of `/graphql`. */
   handleUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
-  /** Ends event streams and closes sockets with 1001; requests that run may finish. */
+  /** Ends event streams and closes sockets with 1001; running requests may finish. */
   close: () => Promise<void>
 }
 

@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga'
 import type { GraphQLContext } from '../context.ts'
 import { toClientError } from '../errors.ts'
 
-/** Lets out of an operation only errors that its caller may read, and logs the others with the request's id. */
+/** Returns only errors that the caller may read, and logs the others with the request's id. */
 export function useClientErrors(): Plugin<GraphQLContext> {
   return {
     onExecute() {

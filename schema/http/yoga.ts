@@ -45,7 +45,7 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
       useLiveResults({ slots, open }),
       useClientErrors(),
     ],
-    // The last resort for what fails outside an operation, such as a wrong credential.
+    // The last resort for failures outside an operation, such as a wrong credential.
     maskedErrors: { maskError: (error) => toClientError(error, { log }) },
     cors: (request) => {
       const origin = request.headers.get('origin')
@@ -54,7 +54,7 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
         origin: [origin],
         credentials: false,
         methods: ['GET', 'POST', 'OPTIONS'],
-        // `*` is what clients add about themselves, and never stands for Authorization.
+        // `*` covers headers that clients add about themselves, but never Authorization.
         allowedHeaders: ['Authorization', 'Content-Type', 'Accept', 'SIGN-IN-WITH-X', 'X-Sign-In-With-X', '*'],
         exposedHeaders: ['CF-RAY', 'Retry-After', ...Object.values(WINDOW_HEADERS)],
         maxAge: PREFLIGHT_SECONDS,
@@ -64,14 +64,14 @@ export function createGraphqlYoga({ services, log, limits, origins, slots, open,
     maxRequestBodySize: false,
     batching: false,
     multipart: false,
-    // Its page comes from another host; ours does not.
+    // Yoga's page loads from another host; ours does not.
     graphiql: false,
     landingPage: false,
     logging: false,
   })
 }
 
-/** Forms and plain text are what a browser sends across origins without asking first, so only JSON is read. */
+/** Browsers send forms and plain text across origins without a preflight, so only JSON is read. */
 function useBodyRules({ bodyBytesMax }: GraphqlLimits): Plugin<object, OperationSource> {
   return {
     onRequestParse({ request, serverContext }) {

@@ -8,7 +8,7 @@ interface ListModelsRequest extends PageRequest {
   type: ModelType | null | undefined
 }
 
-/** A page of the catalogue, in its own order, without the models that the caller's key hides. */
+/** A page of the catalogue in its own order, without the models that the caller's key hides. */
 export function listModels(
   { type, first, after }: ListModelsRequest,
   { services, caller }: GraphQLContext,
@@ -16,7 +16,7 @@ export function listModels(
   const privacy = caller?.modelPrivacy ?? 'ALL'
   const filter = type ?? 'all'
   const models = services.models.catalogue.list({ type: filter, privacy })
-  // Everybody sees the same catalogue, so its cursors belong to no account.
+  // All callers see the same catalogue, so its cursors belong to no account.
   const scope = { list: `models:${filter}:${privacy}`, accountId: 'public' }
   const begin = after == null ? 0 : indexBehind(models, decodeCursor(scope, z.tuple([z.string()]), after)[0])
   return toPage(models.slice(begin, begin + first + 1), first, { scope, keyOf: ({ id }) => [id] })

@@ -1,7 +1,7 @@
 import type { ModelCapabilities } from '../../server/domain/catalogue/model-definition.ts'
 import { builder } from '../builder.ts'
 
-/** The named capabilities; a catalogue may hold others that are not served here. */
+/** The named capabilities; a catalogue may contain others that are not exposed here. */
 type NamedCapabilities = {
   [Name in keyof ModelCapabilities as string extends Name ? never : Name]: ModelCapabilities[Name]
 }

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 
 type Prices = Pick<ModelPricing, 'input' | 'output' | 'cache_input' | 'cache_write'>
 
-/** Prices of tokens; those of a long context have the same form. */
+/** Prices of tokens; long-context prices have the same form. */
 const TokenPrices = builder.interfaceRef<Prices>('TokenPrices').implement({
   description: 'Prices in USD per million tokens; null if a price does not apply.',
   fields: (t) => ({

@@ -13,7 +13,7 @@ export const RpcQuoteType = builder.objectRef<RpcQuote>('RpcQuote').implement({
     calls: t.expose('calls', {
       type: [PricedMethodType],
       description: 'One for each request, in order.',
-      // At most 100 by the rule of batches.
+      // At most 100, the maximum of a batch.
       complexity: { field: 1, multiplier: 100 },
     }),
   }),

@@ -67,7 +67,7 @@ async function quote(input: typeof QuoteInput.$inferInput, context: GraphQLConte
   } = context.services
   const modelPrivacy = context.caller?.modelPrivacy ?? 'ALL'
   if (input.chat != null) {
-    // Counting takes time that only the owner of a rate window may have.
+    // Counting takes time, so it requires a credential and its rate window.
     if (input.chat.messages != null) requireCaller(context)
     const chat = await quotes.chat(modelPrivacy, parseInput(ChatQuoteInput, input.chat))
     return { holdNanoUsd: chat.holdNanoUsd, priceNanoUsd: chat.expected.amountNanoUsd, chat }

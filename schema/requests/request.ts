@@ -128,7 +128,7 @@ builder.node(RequestType, {
   }),
 })
 
-/** One statement for all of a page; those that are unknown or of another account are null. */
+/** One statement for a whole page; unknown requests and those of other accounts are null. */
 export async function findRequests(
   requestIds: readonly string[],
   context: GraphQLContext,

@@ -5,7 +5,7 @@ import { requireCaller } from '../context.ts'
 import { PageRequest } from '../../server/domain/page.ts'
 import { RequestType } from './request.ts'
 
-/** What one event holds at most, for its price. */
+/** The maximum content of one event, for its complexity. */
 const REQUESTS_COMPLEXITY = { field: 1, multiplier: 100 }
 
 const UsageRecordedEvent = builder.objectRef<SettledRequests>('UsageRecordedEvent').implement({

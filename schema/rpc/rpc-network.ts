@@ -14,7 +14,7 @@ const RpcFamilyEnum = builder.enumType('RpcFamily', {
   values: FAMILIES,
 })
 
-/** Lets one operation ask for the methods of all networks, once. */
+/** Low enough for one operation to request the methods of all networks once. */
 const METHODS_COMPLEXITY = 40
 
 export const RpcNetworkType = builder.objectRef<RpcNetwork>('RpcNetwork').implement({

@@ -2,7 +2,7 @@ import type { LedgerTransfer } from '../../server/domain/ledger/ledger.ts'
 import { formatUsd } from '../../server/domain/money.ts'
 import type { RequestRecord } from '../../server/domain/requests/request-record.ts'
 
-/** One posting for the operator; `amount` is signed from the customer's side, in units of `currency`. */
+/** One transfer for the operator; `amount` is signed from the customer's side, in units of `currency`. */
 export function toTransferRecord(transfer: LedgerTransfer) {
   return {
     transferId: transfer.id,

@@ -37,7 +37,7 @@ export const accountsRouter = router({
     return { transfers: items.map(toTransferRecord), endCursor, hasNextPage }
   }),
 
-  /** Requests that have ended, newest first. */
+  /** Finished requests, newest first. */
   requests: operatorProcedure
     .input(described(AccountPageInput))
     .query(async ({ ctx, input: { accountId, ...page } }) => {

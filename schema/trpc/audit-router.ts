@@ -4,7 +4,7 @@ import { operatorProcedure, router } from './trpc.ts'
 import { described } from '../../server/domain/validation/described.ts'
 
 export const auditRouter = router({
-  /** What operators did, newest first. */
+  /** Actions of operators, newest first. */
   list: operatorProcedure.input(described(ListActionsInput.prefault({}))).query(async ({ ctx, input }) => {
     const { items, endCursor, hasNextPage } = await ctx.services.operations.audit.list(input)
     return { actions: items.map(toActionRecord), endCursor, hasNextPage }

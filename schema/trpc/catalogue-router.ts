@@ -69,7 +69,7 @@ async function makeChange(
   return toChangeRecord(await services.models.changes.change({ modelId, effectiveAt, reason, patch, actor: operator }))
 }
 
-/** A model as it is in force; `sources` says for each setting whether the configuration file or a change decided it. */
+/** The effective model; `sources` says for each setting whether the configuration file or a change decided it. */
 function toModelRecord({ model, sources }: ModelInForce) {
   return {
     modelId: model.id,

@@ -3,7 +3,7 @@ import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { DomainError, type DomainErrorCode, type ValidationTree } from '../../server/domain/errors.ts'
 import { invalidRequest } from '../../server/domain/validation/parse-input.ts'
 
-/** Every domain error in tRPC; a new code does not compile until it has a line here. */
+/** The tRPC code of every domain error; a new code does not compile until it has a line here. */
 export const TRPC_CODES: Record<DomainErrorCode, TRPC_ERROR_CODE_KEY> = {
   invalid_request: 'BAD_REQUEST',
   invalid_json: 'BAD_REQUEST',
@@ -57,12 +57,12 @@ const INTERNAL_MESSAGE = 'Internal error.'
 
 export interface OperatorErrorFacts {
   message: string
-  /** The domain's own code, where the error is one of the domain's. */
+  /** The domain's own code; null for other errors. */
   domainCode: DomainErrorCode | null
   details: ValidationTree | null
 }
 
-/** What a caller may read of an error; of an unknown one that is a fixed sentence. `input` is what the call was sent. */
+/** The caller's view of an error; an unknown one becomes a fixed sentence. `input` is the input of the call. */
 export function toErrorFacts(error: TRPCError, input: unknown): OperatorErrorFacts {
   if (error.code === 'INTERNAL_SERVER_ERROR') return { message: INTERNAL_MESSAGE, domainCode: null, details: null }
   const cause = toDomainCause(error.cause, input)
@@ -70,7 +70,7 @@ export function toErrorFacts(error: TRPCError, input: unknown): OperatorErrorFac
   return { message: cause.message, domainCode: cause.code, details: cause.details ?? null }
 }
 
-/** An input that its schema rejected, as the domain's own error. */
+/** Converts an input that its schema rejected to the domain's own error. */
 function toDomainCause(cause: unknown, input: unknown): unknown {
   if (!(cause instanceof StandardSchemaV1Error)) return cause
   return invalidRequest(cause.issues, input)

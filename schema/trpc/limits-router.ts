@@ -9,12 +9,12 @@ import type { Refusal } from '../../server/domain/rate-limits/refusal.ts'
 import { operatorProcedure, router } from './trpc.ts'
 
 export const limitsRouter = router({
-  /** The numbers in force for an account, and those that an operator set for it and for its keys. */
+  /** The effective limits of an account, and those that an operator set for it and for its keys. */
   get: operatorProcedure
     .input(described(AccountLimitsInput))
     .query(({ ctx, input }) => ctx.services.limits.overrides.get(input.accountId)),
 
-  /** Replaces what was set for an account or, with `keyId`, for one of its keys. */
+  /** Replaces the limits set for an account or, with `keyId`, for one of its keys. */
   set: operatorProcedure
     .input(described(SetLimitsInput))
     .mutation(({ ctx, input }) => ctx.services.limits.overrides.set(input)),
@@ -23,7 +23,7 @@ export const limitsRouter = router({
     .input(described(ClearLimitsInput))
     .mutation(({ ctx, input }) => ctx.services.limits.overrides.clear(input)),
 
-  /** Refused requests of one account or of all, newest first. */
+  /** Rejected requests of one account or of all, newest first. */
   refusals: operatorProcedure.input(described(ListRefusalsInput.prefault({}))).query(async ({ ctx, input }) => {
     const { accountId, ...page } = input
     const { items, endCursor, hasNextPage } = await ctx.services.limits.refusals.listPage(accountId ?? null, page)

@@ -6,7 +6,7 @@ import { operatorProcedure, router } from './trpc.ts'
 import { described } from '../../server/domain/validation/described.ts'
 
 export const paymentsRouter = router({
-  /** What keeps each chain's payments from working, and how many payments are in each state. */
+  /** The problems of each chain's payments, and the number of payments in each state. */
   status: operatorProcedure.query(async ({ ctx }) => {
     const { networks, counts, unresolved, oldestUnresolvedAt } = await ctx.services.payments.operations.status()
     return {
@@ -23,7 +23,7 @@ export const paymentsRouter = router({
     }
   }),
 
-  /** Looks now at every payment that may still be paid, and finishes what can be finished. */
+  /** Checks every payment that may still be paid now, and finishes those that can be finished. */
   reconcile: operatorProcedure
     .input(described(ReconcilePaymentsInput))
     .mutation(({ ctx }) => ctx.services.payments.operations.reconcile()),

@@ -23,12 +23,12 @@ export const platformRouter = router({
   /** Checks the invariants of the money path over the whole database. */
   verify: operatorProcedure.query(({ ctx }) => ctx.services.money.ledger.verify()),
 
-  /** The same part by part, each a few seconds long: a call continues at the cursor that the call before returned. */
+  /** The same in parts of a few seconds: each call continues at the cursor that the previous one returned. */
   verifyPart: operatorProcedure
     .input(described(VerifyPartInput))
     .query(({ ctx, input }) => ctx.services.money.ledger.verifyPart(input.cursor)),
 
-  /** How the answering process and what it stands on do, at a glance. */
+  /** A summary of the health of this process and its dependencies. */
   health: operatorProcedure.query(async ({ ctx }) => {
     const { processes, providers, nodes, ...rest } = await ctx.services.operations.platform.health()
     return {
@@ -39,7 +39,7 @@ export const platformRouter = router({
     }
   }),
 
-  /** Checks the database, the shared store and what was left behind, and asks every node which chain it serves. */
+  /** Checks the database, the shared store and interrupted work, and asks every node which chain it serves. */
   doctor: operatorProcedure
     .input(described(DoctorInput))
     .query(({ ctx, input }) => ctx.services.operations.platform.diagnose(input)),

@@ -28,14 +28,14 @@ export const appRouter = router({
 
 export type AppRouter = typeof appRouter
 
-/** Serves the operator surface to whoever sends `Authorization: Bearer <operator token>`. */
+/** Serves the operator surface to callers with `Authorization: Bearer <operator token>`. */
 export function createTrpcMiddleware(services: Services, access: OperatorAccess): Handler {
   const serve = createExpressMiddleware({
     router: appRouter,
     maxBodySize: BODY_BYTES_MAX,
     maxBatchSize: BATCH_CALLS_MAX,
     createContext: ({ req, res }) => createContext(services, access, { request: req, response: res }),
-    // An answer may hold a new key's secret.
+    // A response may contain a new key's secret.
     responseMeta: ({ errors }) => ({ headers: { 'Cache-Control': 'no-store', ...retryAfterOf(errors) } }),
     onError: ({ error, path, ctx }) => {
       if (error.code !== 'INTERNAL_SERVER_ERROR') return
@@ -47,7 +47,7 @@ export function createTrpcMiddleware(services: Services, access: OperatorAccess)
     },
   })
   return (request, response, next) => {
-    // Before anything can be refused, so that every answer names its request.
+    // Before anything can be rejected, so every response names its request.
     const requestId = services.ids.requestId()
     response.setHeader('CF-RAY', requestId)
     response.setHeader('X-Request-ID', requestId)

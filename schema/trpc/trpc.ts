@@ -7,14 +7,14 @@ import { TRPC_CODES, toErrorFacts } from './errors.ts'
 
 export interface OperatorContext {
   services: Services
-  /** Name of the operator whose token the request carried, or why it opens nothing. */
+  /** Name of the operator whose token the request carried, or the reason why it was rejected. */
   operator: string | DomainError
   /** The same as in `CF-RAY`, the log and the audit log. */
   requestId: string
 }
 
 const t = initTRPC.context<OperatorContext>().create({
-  // Its default, a look at NODE_ENV, would put stack traces into answers.
+  // tRPC's default depends on NODE_ENV and would put stack traces into responses.
   isDev: false,
   errorFormatter: ({ shape, error, path, input, ctx }) => {
     const { message, domainCode, details } = toErrorFacts(error, input)
@@ -25,7 +25,7 @@ const t = initTRPC.context<OperatorContext>().create({
 
 export const router = t.router
 
-/** A domain error with its tRPC code, also one that stands for a database that is away; anything else as it is. */
+/** A domain error with its tRPC code, including one caused by an unavailable database; other errors unchanged. */
 function translate(error: TRPCError): TRPCError {
   const cause = toDatabaseUnavailable(error.cause) ?? error.cause
   return cause instanceof DomainError ? toTrpcError(cause) : error
@@ -47,8 +47,8 @@ function endingOf(error: TRPCError, input: unknown): ActionEnding {
 }
 
 /**
- * A procedure that only an operator's token opens. All procedures are made of this one, so that every mutation, those
- * to come included, has its entry in the audit log, also when its input is refused.
+ * A procedure that requires an operator's token. All procedures are built from this one, so every mutation, including
+ * future ones, is recorded in the audit log, even if its input is rejected.
  */
 export const operatorProcedure = t.procedure
   .use(async ({ next }) => {

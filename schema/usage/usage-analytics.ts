@@ -14,9 +14,9 @@ import { builder } from '../builder.ts'
 import { RequestModelTypeEnum } from '../requests/request.ts'
 import { UsageUnitTypeEnum } from './usage-dimensions.ts'
 
-/** A report is one statement, or none when it is remembered; what is selected of it changes little. */
+/** A report is one statement, or none if it is cached; the selected fields change little. */
 const REPORT_COMPLEXITY = { field: 100, multiplier: 1 }
-/** Of a list that was read with the report. */
+/** Lists that are read with the report. */
 const LIST_COMPLEXITY = { field: 1, multiplier: 2 }
 
 const UsageAmountsInterface = builder.interfaceRef<UsageAmounts>('UsageAmounts').implement({

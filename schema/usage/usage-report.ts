@@ -8,7 +8,7 @@ import { RequestModelTypeEnum } from '../requests/request.ts'
 import { UsageUnitTypeEnum } from './usage-dimensions.ts'
 import { UsageInput } from './usage-input.ts'
 
-/** A report is one statement and up to 1,000 flat rows: cheaper than as many objects, dearer than one page. */
+/** A report is one statement and up to 1,000 flat rows: cheaper than as many objects, more expensive than one page. */
 const REPORT_COMPLEXITY = 200
 
 const UsageMeasuresInterface = builder.interfaceRef<UsageMeasures>('UsageMeasures').implement({

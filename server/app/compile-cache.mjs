@@ -1,4 +1,5 @@
-// In JavaScript, so that nothing needs stripping before it: a start takes all sources stripped and compiled from the last one.
+// In JavaScript, so nothing needs stripping before it runs: a start reuses the stripped and compiled sources of the
+// last one.
 import { enableCompileCache } from 'node:module'
 
 enableCompileCache()

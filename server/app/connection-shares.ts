@@ -16,8 +16,8 @@ interface Surroundings {
 }
 
 /**
- * Closes connections beyond what the process and each address may hold open, before anything is read from them, so that
- * one address cannot use up the connections of all. A trusted proxy has no share: it carries everybody's requests.
+ * Closes connections beyond the limits of the process and of each address before reading from them, so one address
+ * cannot use up all connections. A trusted proxy has no limit of its own, because it carries everybody's requests.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits, { addresses, log }: Surroundings): void {
   const slots = new ConnectionSlots(limits.maxConnectionsPerAddress)

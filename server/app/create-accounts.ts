@@ -22,7 +22,7 @@ type AccountParts = Pick<Infrastructure, 'db' | 'reports' | 'clock' | 'ids' | 'l
   ledgerRepository: LedgerRepository
 }
 
-/** Accounts, their keys, and who may call by them. */
+/** Accounts, their keys, and the authentication of callers. */
 export function createAccounts(config: Config, parts: AccountParts) {
   const { db, reports, clock, ids, log, pubSub, rateLimits, ratePlans, ledger, ledgerRepository: balances } = parts
   const pepper = config.secrets.keyPepper

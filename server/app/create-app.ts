@@ -27,7 +27,7 @@ export interface App {
   services: Services
   /**
    * Lets running requests finish until the deadline (30 s), settles or releases every hold of this process, and closes
-   * what it opened. A repeated call waits for the first one.
+   * everything it opened. A repeated call waits for the first one.
    */
   close: (options?: { deadlineMs?: number }) => Promise<void>
 }
@@ -55,13 +55,13 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
   app.disable('x-powered-by')
   app.disable('etag')
   secureExpress(app, headers)
-  // Its default, a look at NODE_ENV, would put stack traces into answers.
+  // Express's default depends on NODE_ENV and would put stack traces into responses.
   app.set('env', 'production')
   const serveRest = createRestListener(ROUTES, services)
   mountMetrics(app, infrastructure.metrics, { access, addresses: services.clientAddresses })
   mountHealth(app, readinessChecks(infrastructure, parts.money.metering), () => draining)
   app.use('/graphql', (request, response) => {
-    // Express cuts the mount path off; the GraphQL server routes by the whole one.
+    // Express removes the mount path; the GraphQL server routes by the whole path.
     request.url = request.originalUrl
     graphql.handle(request, response)
   })
@@ -77,7 +77,7 @@ export async function createApp(config: Config, overrides: InfrastructureOverrid
     else endSocket(socket, { status: 404, headers: headerLines })
   })
   const url = await listen(server, config.http)
-  // Only now, since nodes that are slow or away must not hold up the start.
+  // Started last, because slow or unreachable nodes must not delay the start.
   services.rpc.nodes.start()
   let closed: Promise<void> | undefined
   const close = async (deadlineMs?: number): Promise<void> => {

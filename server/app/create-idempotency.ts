@@ -30,7 +30,7 @@ export function createIdempotencyService(config: Config, parts: IdempotencyParts
   })
 }
 
-/** How long the slowest upstream may take. */
+/** The longest timeout of any upstream. */
 function longestTimeoutSeconds({ providers, rpc }: Config): number {
   const nodes = Object.values(rpc.networks).flatMap(({ upstreams }) => upstreams)
   return Math.max(

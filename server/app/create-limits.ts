@@ -7,7 +7,7 @@ import { RefusalLog } from '../domain/rate-limits/refusal-log.ts'
 import { RefusalRepository } from '../domain/rate-limits/refusal-repository.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** One process's limiter, its guard against failures, and the log of what both refuse. */
+/** The limiter of one process, its guard against failed requests, and the log of rejections by both. */
 export function createLimits(
   limits: LimitTable,
   parts: Pick<Infrastructure, 'windows' | 'clock' | 'ids' | 'log' | 'db' | 'reports' | 'jobs' | 'pubSub'>,

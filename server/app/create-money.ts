@@ -19,9 +19,9 @@ export interface MoneyParts
   rateLimits: RateLimiter
   /** Default: none. */
   walletMinimumNanoUsd?: bigint
-  /** In place of the database's own, for tests that make it fail. */
+  /** Replaces the database's own repository, for tests that make it fail. */
   holds?: HoldRepository
-  /** In place of the default, for tests. */
+  /** Replaces the default, for tests. */
   patience?: Patience
 }
 

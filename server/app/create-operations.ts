@@ -20,7 +20,7 @@ export interface OperationParts extends Infrastructure {
   payments: PaymentOperations
 }
 
-/** What operators work with: the audit log, changes of the catalogue, and a look at the platform. */
+/** The tools of operators: the audit log, catalogue changes and the platform's status. */
 export function createOperations(config: Config, parts: OperationParts) {
   const { catalogue, clock, db, ids, inspector, isStoreDegraded, log, nodeRouter, payments, providerRouter, pubSub } =
     parts

@@ -10,7 +10,9 @@ interface Surroundings {
   wait: (milliseconds: number) => Promise<void>
 }
 
-/** The chains on which wallets pay, as configured; their libraries are loaded for those alone. Fails with every wrong setting. */
+/**
+ * The configured chains on which wallets pay; only their libraries are loaded. Fails with a list of all wrong settings.
+ */
 export async function createPaymentNetworks(
   { base, solana }: Config['x402'],
   surroundings: Surroundings,

@@ -22,7 +22,7 @@ type PaymentParts = Pick<
   balanceFeed: { changed(accountId: string): void }
 }
 
-/** Payments by wallet, with the reconciler that finishes what was left; without a configured chain it has nothing to do. */
+/** Payments by wallet, with the reconciler that finishes interrupted ones; idle if no chain is configured. */
 export function createPayments({ x402, limits }: Config, parts: PaymentParts) {
   const { db, clock, ids, log, wait, windows, metrics, paymentNetworks: networks, balanceFeed } = parts
   const payments = new PaymentRepository(db)
@@ -81,21 +81,21 @@ export function createPayments({ x402, limits }: Config, parts: PaymentParts) {
     service,
     options: new PaymentOptions(networks),
     operations,
-    /** Resolves when no payment is on its way in this process. */
+    /** Resolves when this process has no payment in progress. */
     drained: async (): Promise<void> => {
       await Promise.all([...machine.running.values()].map(({ ended }) => ended))
     },
     tasks: networks.length === 0 ? [] : tasks,
-    /** Takes up at once what a killed process left in a database that is ours alone, and says what does not work. */
+    /** Resumes interrupted payments, at once if no other process uses the database, and logs configuration problems. */
     start: (ownsDatabase: boolean): void => {
       if (networks.length === 0) return
       void operations.announceProblems()
-      if (ownsDatabase) void reconciler.runAll().catch((error: unknown) => log.warn('payments wait', { error }))
+      if (ownsDatabase) void reconciler.runAll().catch((error: unknown) => log.warn('payments not resumed', { error }))
     },
   }
 }
 
-/** What bounds the operator's costs: a budget for fees, and few settlements that fail. */
+/** Limits the operator's costs: a fee budget and a maximum of failed settlements. */
 function createSettlementLimits({ wallet }: Config['limits'], parts: PaymentParts) {
   const { db, clock, log, metrics, paymentNetworks: networks } = parts
   const repository = new SettlementFailureRepository(db)

@@ -7,7 +7,7 @@ import type { Infrastructure } from './infrastructure.ts'
 
 export type RequestParts = Pick<Infrastructure, 'reports' | 'clock' | 'log'> & { accountChanges: AccountChanges }
 
-/** The log of requests and the feed of those that end. */
+/** The request log and the feed of finished requests. */
 export function createRequests({ reports, clock, log, accountChanges: changes }: RequestParts) {
   const requests = new RequestRepository(reports)
   const feed = new RequestFeed({ changes, requests, clock, log })

@@ -29,7 +29,10 @@ export interface RpcParts {
   bodies: BodyReader
 }
 
-/** The proxy over the configured nodes, with public ones for the networks that have none. A network without node is not served. */
+/**
+ * The proxy over the configured nodes, with public nodes for networks that have none. A network without nodes is not
+ * served.
+ */
 export function createRpcService(config: Config, parts: RpcParts) {
   const { clock, log, runs, ratePlans, rateLimits, ledger, bodies } = parts
   const { rpc } = config
@@ -62,7 +65,7 @@ interface SenderParts {
   clock: Clock
 }
 
-/** The cache stands before the coalescer, so that what it holds starts no call. */
+/** The cache comes before the coalescer, so a cached result starts no call. */
 function createSingleSender({ rpc }: Config, { router, nodes, clock }: SenderParts): SingleSender {
   const nodeSender = new NodeSender(router)
   const shared = rpc.coalesceReads ? new ReadCoalescer(nodeSender) : nodeSender

@@ -33,7 +33,7 @@ import type { Infrastructure } from './infrastructure.ts'
 
 export type Parts = ReturnType<typeof createParts>
 
-/** Every part of the service in the order in which they need each other. */
+/** Creates every part of the service in dependency order. */
 export function createParts(config: Config, infrastructure: Infrastructure) {
   const { clock, ids, log, db, jobs, limitShare } = infrastructure
   const limits = createLimits(config.limits, infrastructure)
@@ -82,7 +82,7 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
   }
 }
 
-/** What the fronts may call of the parts. */
+/** The services that the fronts may call. */
 export function toServices(config: Config, { clock, ids, log, db, reports }: Infrastructure, parts: Parts): Services {
   const { limits, money, accounts, inference, rpc, payments, operations, idempotency, requests, wallets } = parts
   return {

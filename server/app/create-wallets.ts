@@ -33,7 +33,7 @@ type WalletParts = Pick<Infrastructure, 'db' | 'reports' | 'clock' | 'ids' | 'lo
   apiKeys: ApiKeyService
 }
 
-/** Sign-in of wallets, their sessions, links, stakes and keys, and what they may read of their accounts. */
+/** Sign-in of wallets, their sessions, links, stakes and keys, and their view of their accounts. */
 export function createWallets(config: Config, parts: WalletParts) {
   const { db, reports, clock, ids, events, abuseGuard, ledger } = parts
   const origin = config.service.publicUrl
@@ -110,7 +110,7 @@ function createStakes({ staking }: Config, parts: WalletParts & { singleUse: Sin
   })
 }
 
-/** What stands before a key by signature: tokens of this service, so many calls of an address. */
+/** Protects key creation by signature: it needs a token of this service, and calls per address are limited. */
 function createWeb3KeyGuards({ service, secrets, limits }: Config, { windows, clock, ids }: WalletParts) {
   const limit = new AddressLimit({
     store: windows,

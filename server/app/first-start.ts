@@ -3,7 +3,9 @@ import type { Services } from '../domain/services.ts'
 
 const SANDBOX_CREDIT_USD = 25n
 
-/** The ADMIN key of the account that an empty embedded instance gives its newcomer; undefined when accounts exist. */
+/**
+ * Creates an account with an ADMIN key on an empty embedded instance and returns the key; undefined if accounts exist.
+ */
 export async function createFirstAccount(services: Services): Promise<string | undefined> {
   const { items } = await services.accounts.list({ first: 1 })
   if (items.length > 0) return undefined

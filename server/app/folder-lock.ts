@@ -4,17 +4,17 @@ import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Longest path that a socket may have on every platform. */
+/** Maximum length of a socket path on every platform. */
 const SOCKET_PATH_LENGTH_MAX = 100
 
-/** Thrown when another process has the data folder. */
+/** Thrown when another process uses the data folder. */
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError'
 }
 
 /**
- * Takes a data folder for this process alone; two processes in one embedded database would corrupt it. The lock is a
- * listening socket: the system drops it with the process, however that ends, and no process id can be mistaken.
+ * Reserves a data folder for this process; two processes in one embedded database would corrupt it. The lock is a
+ * listening socket: the system drops it when the process ends in any way, and no process id can be mistaken.
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -35,8 +35,8 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
 }
 
 /**
- * A name that the kernel of Linux keeps, without a file: a killed process leaves nothing that two others could take over
- * at once. Containers do not see each other's names; for them, and on other systems, there is the file.
+ * An abstract socket name on Linux, without a file: a killed process leaves nothing that two others could take over at
+ * once. Containers do not see each other's names; they, and other systems, use the file.
  */
 function takeName(folder: string): Promise<Server | undefined> {
   return listen(`\0sluice-${hashOf(folder)}`)
@@ -67,7 +67,7 @@ function listen(path: string): Promise<Server | undefined> {
   })
 }
 
-/** A killed process leaves its socket file behind, with nobody answering. */
+/** A killed process leaves its socket file behind, with no listener. */
 async function takeOverStale(path: string): Promise<Server | undefined> {
   if (await answers(path)) return undefined
   await rm(path, { force: true })

@@ -4,7 +4,7 @@ import type { Log } from '../domain/log.ts'
 
 const LOOPBACK_HOSTS = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Warns of models that cost their operator money and their callers nothing, because nobody gave them a price. */
+/** Warns about models that cost the operator money but are free for callers because they have no price. */
 export function warnOfFreeModels(
   { providers }: Pick<Config, 'providers'>,
   { catalogue, log }: { catalogue: Pick<CatalogueService, 'list'>; log: Log },
@@ -15,7 +15,7 @@ export function warnOfFreeModels(
       (name) => model.pricing[name] === undefined,
     )
     const provider = model.providers.find(({ id }) => remote.has(id))
-    // A change of an operator says for itself that the model is to be free.
+    // An operator's change already states that the model is to be free.
     if (provider === undefined || missing.length === 0 || sources.pricing !== undefined || model.offline) continue
     log.warn('a model of a remote provider has no price, so its tokens are free', {
       modelId: model.id,

@@ -2,15 +2,18 @@ import type { Express } from 'express'
 
 export interface ReadinessCheck {
   name: string
-  /** Rejects, or never settles in time, when the part is not usable. */
+  /** Rejects, or does not settle in time, if the part is not usable. */
   check: () => Promise<unknown>
-  /** A part that the service can do without is reported, but does not make it unready. */
+  /** An optional part is reported but does not make the service unready. */
   required: boolean
 }
 
 const CHECK_TIMEOUT_MS = 2_000
 
-/** `/health/live` says that the process runs; `/health/ready` that it can serve: database reachable and not draining. */
+/**
+ * `/health/live` reports that the process runs; `/health/ready` that it can serve: the database is reachable and the
+ * process is not draining.
+ */
 export function mountHealth(app: Express, checks: readonly ReadinessCheck[], isDraining: () => boolean): void {
   app.get('/health/live', (_request, response) => {
     response.json({ status: 'live' })

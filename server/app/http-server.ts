@@ -3,20 +3,20 @@ import type { Duplex } from 'node:stream'
 import { securedResponse, toHeaderLines } from './security-headers.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
-/** Bounds the arrival of a whole request, uploads included; answers may take longer. */
+/** Limits the arrival of a whole request, uploads included; responses may take longer. */
 const REQUEST_TIMEOUT_MS = 120_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const CONNECTIONS_CHECK_MS = 1_000
 const HEADER_BYTES_MAX = 16 * 1024
 
-/** Node's parser refuses some requests before any route sees them; these are its codes with a status and a sentence. */
+/** Node's parser rejects some requests before any route sees them; each of its codes gets a status and a message. */
 const PARSER_REFUSALS: Record<string, { status: number; error: string }> = {
   HPE_HEADER_OVERFLOW: { status: 431, error: `The request headers are larger than ${HEADER_BYTES_MAX} bytes in total` },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'The request did not arrive in time' },
 }
 const MALFORMED = { status: 400, error: 'The request is not valid HTTP' }
 
-/** The HTTP server with its limits; slow and oversized clients are let go without costing the others anything. */
+/** The HTTP server with its limits; slow and oversized clients are disconnected at no cost to the others. */
 export function createHttpServer(listener: RequestListener, securityHeaders: readonly string[]): Server {
   const server = createServer(
     {

@@ -25,7 +25,7 @@ import { BaseStakingChain } from '../upstream/staking/base-staking-chain.ts'
 import { createPaymentNetworks } from './create-payment-networks.ts'
 import { lockFolder } from './folder-lock.ts'
 
-/** Everything outside the domain that the services stand on; tests replace parts of it. */
+/** Everything outside the domain that the services depend on; tests replace parts of it. */
 export interface Infrastructure extends DatabaseConnections {
   clock: Clock
   ids: IdSource
@@ -33,23 +33,23 @@ export interface Infrastructure extends DatabaseConnections {
   metrics: Metrics
   checkDatabase: DatabaseHandle['check']
   windows: WindowStore
-  /** What of each limit this process admits without a shared store. */
+  /** The share of each limit that this process admits without a shared store. */
   limitShare: LimitShare
   pubSub: PubSub
   providers: ReadonlyMap<string, InferenceProvider>
   /** Chains on which wallets pay. */
   paymentNetworks: readonly PaymentNetwork[]
-  /** Where wallets stake for DIEM; null: nowhere. */
+  /** The contract in which wallets stake for DIEM; null: none. */
   stakingChain: StakingChain | null
   wait: (milliseconds: number) => Promise<void>
-  /** True when no other process can have the database, now or later: it is the embedded one, behind its folder lock. */
+  /** True if no other process can ever use the database: it is the embedded one, behind its folder lock. */
   ownsDatabase: boolean
-  /** True when Redis is configured and does not answer. */
+  /** True if Redis is configured but does not respond. */
   isStoreDegraded: () => boolean
   close: () => Promise<void>
 }
 
-/** What a test may put in place of the real part; a database given here is migrated already and stays its owner's to close. */
+/** Parts that a test may replace; a database given here is already migrated and is closed by its owner. */
 export type InfrastructureOverrides = Partial<
   Pick<Infrastructure, 'clock' | 'ids' | 'log' | 'db' | 'runStatement' | 'providers' | 'wait'>
 >
@@ -102,13 +102,13 @@ export async function createInfrastructure(
   }
 }
 
-/** The node that confirms payments on Base reads stakes as well, unless another one is named. */
+/** The node that confirms payments on Base also reads stakes, unless another one is configured. */
 function createStakingChain({ staking, x402 }: Config): StakingChain | null {
   const rpcUrl = staking?.rpcUrl ?? x402.base?.rpcUrl
   return staking === undefined || rpcUrl === undefined ? null : new BaseStakingChain({ ...staking, rpcUrl })
 }
 
-/** A database that somebody else opened, with the same connections for everything. */
+/** A database opened by the caller, with the same connections for everything. */
 function ofCaller(db: DatabaseHandle['db'], runStatement: DatabaseHandle['runStatement']): DatabaseHandle {
   return { db, leases: db, reports: db, jobs: db, runStatement, check: () => pingDatabase(db), close: async () => {} }
 }

@@ -6,7 +6,7 @@ export interface MaintenanceTask {
   run: () => Promise<unknown>
 }
 
-/** Runs each task again and again, never twice at once; one that fails is logged and tried again in its next turn. */
+/** Runs each task repeatedly, never twice at once; a task that fails is logged and retried in its next turn. */
 export function startMaintenance(tasks: readonly MaintenanceTask[], log: Log): () => void {
   const timers = tasks.map(({ name, everySeconds, run }) => {
     let running = false

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts'
 import type { OperatorAccess } from '../domain/operators/operator-access.ts'
 import type { Metrics } from '../observability/metrics.ts'
 
-/** `GET /metrics` for whoever holds an operator token: figures of a process are nobody else's business. */
+/** `GET /metrics`, which requires an operator token because the figures of a process are private. */
 export function mountMetrics(
   app: Express,
   metrics: Metrics,

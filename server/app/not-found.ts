@@ -3,7 +3,10 @@ import type { Services } from '../domain/services.ts'
 
 type NotFoundParts = Pick<Services, 'log' | 'ids' | 'identity'>
 
-/** Answers what nothing serves and what fails outside all fronts, in the form of their refusals: Express has pages for it. */
+/**
+ * Responds to unknown paths, and to failures outside all fronts, in the fronts' own error form: Express would send HTML
+ * pages.
+ */
 export function mountNotFound(app: Express, { log, ids, identity }: NotFoundParts): void {
   const { serviceName, version, openAiErrors } = identity
   const identify = (response: Response): string => {
@@ -24,7 +27,7 @@ export function mountNotFound(app: Express, { log, ids, identity }: NotFoundPart
           : { error: message, code },
       )
   })
-  // Express knows a handler of errors by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) return next(error)
     log.error('request failed', { requestId: identify(response), path: request.path, error })

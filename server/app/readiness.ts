@@ -1,15 +1,17 @@
 import type { ReadinessCheck } from './health.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** How the lane of admissions and settlements does. */
+/** Health of the lane for admissions and settlements. */
 export interface MoneyLaneHealth {
-  /** How long the lane has been without progress while something waits for it; 0 while it moves. */
+  /** How long the lane has made no progress while work waits for it; 0 while it moves. */
   stalledMs(): number
 }
 
 const STALLED_MS_MAX = 5_000
 
-/** What has to answer before this process should get traffic; without Redis it serves on, limiting by itself. */
+/**
+ * The parts that must respond before this process receives traffic; without Redis it still serves and limits by itself.
+ */
 export function readinessChecks(
   { checkDatabase, isStoreDegraded }: Infrastructure,
   lane: MoneyLaneHealth,
@@ -25,7 +27,7 @@ function failIf(isFailed: boolean): Promise<void> {
   return isFailed ? Promise.reject(new Error('failed')) : Promise.resolve()
 }
 
-/** Those that ask while it runs share its result: a database that hangs must not collect the questions of a load balancer. */
+/** Concurrent callers share one result, so a load balancer's checks do not pile up while a database hangs. */
 function oneAtATime(check: () => Promise<unknown>): () => Promise<unknown> {
   let running: Promise<unknown> | undefined
   return () => {

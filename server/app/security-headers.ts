@@ -3,7 +3,7 @@ import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders
 
 const HSTS_SECONDS = 31_536_000
 
-/** Names and values in turn: the headers of every response, whichever front sends it. */
+/** Names and values in turn: the headers of every response of every front. */
 export function securityHeaders(publicUrl: string): readonly string[] {
   const headers = {
     'X-Content-Type-Options': 'nosniff',
@@ -17,8 +17,8 @@ export function securityHeaders(publicUrl: string): readonly string[] {
 type Fields = OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined
 
 /**
- * A response that adds these headers to its head. Each response writes its head by this method, also an implicit one, so
- * that no front can forget them; to set them one by one would cost more on each request.
+ * A response that adds these headers to its head. Every response writes its head by this method, even implicitly, so no
+ * front can forget them; setting them one by one would cost more on each request.
  */
 export function securedResponse(headers: readonly string[]) {
   return class SecuredResponse extends ServerResponse<IncomingMessage> {

@@ -8,8 +8,8 @@ import { FolderInUseError } from './folder-lock.ts'
 const OPERATORS_TO_MEND = [ConfigError, NewerSchemaError, FolderInUseError]
 
 /**
- * What an operator reads when a start is refused: a sentence where the reason is known, otherwise what the log would say,
- * since errors of libraries can carry the URLs of the configuration with their passwords.
+ * The text that an operator reads when a start fails: a sentence if the reason is known, otherwise the log's summary,
+ * because errors of libraries can contain the configured URLs with their passwords.
  */
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return describe(summarizeError(error))

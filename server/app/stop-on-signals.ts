@@ -2,15 +2,18 @@ import type { Log } from '../domain/log.ts'
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** A signal that comes sooner is the first one again: npm passes on the Ctrl+C that the terminal has sent to us as well. */
+/**
+ * A signal within this time is a copy of the first: npm forwards the Ctrl+C that the terminal also sent to this
+ * process.
+ */
 const REPEAT_MS = 1_000
 
-/** The exit code of a process that did not wait for its running requests. */
+/** Exit code of a process that did not wait for its running requests. */
 const CUT_SHORT = 130
 
 /**
- * On SIGINT or SIGTERM closes the application and ends the process: exit code 0, or 1 when closing fails. A second signal
- * means that somebody does not want to wait, and ends it at once with 130.
+ * On SIGINT or SIGTERM, closes the application and ends the process: exit code 0, or 1 if closing fails. A second
+ * signal ends it at once with 130.
  */
 export function stopOnSignals(close: () => Promise<void>, log: Log): void {
   let stopping = false

@@ -12,7 +12,10 @@ import { readOrCreateSecret, type Secrets } from './secrets.ts'
 
 type Sections = Omit<ConfigFile, '$schema' | 'service' | 'http'>
 
-/** Everything that an operator decides, typed and frozen. What is off is null or absent, never a flag beside half a setting. */
+/**
+ * All settings of the operator, typed and frozen. A feature that is off is null or absent, never a flag beside an
+ * incomplete setting.
+ */
 export interface Config extends Sections {
   http: { host: string; port: number } & ConfigFile['http']
   database: { kind: 'postgres'; url: string } | { kind: 'embedded'; dataDir: string }
@@ -21,7 +24,7 @@ export interface Config extends Sections {
   logLevel: LogLevel
   production: boolean
   secrets: Secrets
-  /** Whose token opens the operator surface; the first is the one of `secrets`. */
+  /** Operators, whose tokens grant access to the operator surface; the first is the one of `secrets`. */
   operators: readonly Operator[]
   service: {
     name: string
@@ -29,7 +32,7 @@ export interface Config extends Sections {
     allowedOrigins: readonly string[]
     /** Null: there is none. */
     docsUrl: string | null
-    /** Before the system prompts of callers. */
+    /** Sent before the system prompts of callers. */
     systemPrompts: readonly string[]
     version: string
   }
@@ -39,13 +42,13 @@ const DEFAULT_CONFIG_PATH = './sluice.yaml'
 
 export interface LoadConfigOptions {
   probe?: ProbeLocalModels
-  /** Where the configuration file is looked for when the environment names none. */
+  /** Path of the configuration file if the environment names none. */
   defaultPath?: string
 }
 
 /**
- * Builds the configuration from environment variables, those of this process when none are given, and the file they
- * name. Throws one `ConfigError` that lists every problem of both; then nothing was written.
+ * Builds the configuration from environment variables (by default those of this process) and the file they name. Throws
+ * one `ConfigError` that lists every problem of both; nothing is written in that case.
  */
 export async function loadConfig(variables?: InterpolationSource, options: LoadConfigOptions = {}): Promise<Config> {
   const { env, problems: envProblems } = surveyEnv(variables)
@@ -132,7 +135,7 @@ async function readTextIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** Machines that share a database must share its secrets, so none of them may make up its own. */
+/** Machines that share a database must share its secrets, so none of them may generate its own. */
 function findMissingSecrets(env: Env, reported: readonly string[]): string[] {
   if (!env.production || env.databaseUrl === null) return []
   const reason =

@@ -1,4 +1,3 @@
-/** Freezes plain data all the way down. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)

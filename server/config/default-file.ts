@@ -48,7 +48,9 @@ const SANDBOX_MODELS: readonly ModelInput[] = [
   },
 ]
 
-/** What runs without a configuration file: the sandbox, and the models of servers found on this machine, free until priced. */
+/**
+ * The configuration without a file: the sandbox, and the models of servers found on this machine, free until priced.
+ */
 export function createDefaultFile(localServers: readonly LocalServer[]): ConfigFileInput {
   return {
     providers: [{ id: 'sandbox', kind: 'sandbox' }, ...localServers.map(toProvider)],
@@ -67,7 +69,7 @@ function toProvider({ port }: LocalServer): ProviderInput {
   return { id: `local-${port}`, kind: 'openai', baseUrl: `http://127.0.0.1:${port}/v1` }
 }
 
-/** A model that several servers have is one model with several providers. */
+/** A model that several servers offer becomes one model with several providers. */
 function toModels(servers: readonly LocalServer[]): ModelInput[] {
   const providersByModel = new Map<string, ModelInput['providers']>()
   for (const { port, modelIds } of servers) {
@@ -86,7 +88,7 @@ function toModels(servers: readonly LocalServer[]): ModelInput[] {
     }))
 }
 
-/** `GET /v1/models` does not say what a model is for, but embedding models carry it in their names. */
+/** `GET /v1/models` does not report the kind of a model, but embedding models carry it in their names. */
 function isEmbeddingName(id: string): boolean {
   return /embed|minilm|\bbge-/i.test(id)
 }

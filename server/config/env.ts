@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { safeParseDescribed } from '../domain/validation/described.ts'
 import { ConfigError } from './problem.ts'
 
-/** What `${NAME}` in the configuration file may read. */
+/** The variables that `${NAME}` in the configuration file may read. */
 export type InterpolationSource = Readonly<Record<string, string | undefined>>
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -10,7 +10,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const SECRET_LENGTH_MIN = 16
 
-/** Who acts with the one token of `SLUICE_OPERATOR_TOKEN`. */
+/** Name of the operator who uses the token of `SLUICE_OPERATOR_TOKEN`. */
 export const DEFAULT_OPERATOR_NAME = 'operator'
 const OPERATOR_PAIR = /^([A-Za-z][A-Za-z0-9._@-]{0,63}):(\S+)$/
 
@@ -24,7 +24,7 @@ const url = (protocols: readonly string[]) =>
     error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   })
 
-/** `name:token` pairs: names for people, since the audit log shows them. */
+/** `name:token` pairs; the audit log shows the names. */
 const operatorTokens = z
   .string()
   .transform((text, context): { name: string; token: string }[] => {
@@ -69,7 +69,6 @@ const Variables = z.object({
 
 export const ENV_VARIABLES: readonly string[] = Object.keys(Variables.shape)
 
-/** The environment, typed. */
 export interface Env {
   http: { host: string; port: number }
   databaseUrl: string | null
@@ -81,27 +80,27 @@ export interface Env {
   /** Further operators by name. */
   namedOperators: { name: string; token: string }[]
   keyPepper: string | null
-  /** Where the CLI finds the server. */
+  /** URL of the server for the CLI. */
   serverUrl: string
   logLevel: LogLevel
   production: boolean
   interpolationSource: InterpolationSource
 }
 
-/** The environment as far as it is sound; a variable at fault has its default and stands in `problems`. */
+/** The valid part of the environment; an invalid variable has its default and is listed in `problems`. */
 export interface EnvSurvey {
   env: Env
   problems: string[]
 }
 
-/** Reads the environment, or throws one `ConfigError` that lists every variable at fault. */
+/** Reads the environment, or throws one `ConfigError` that lists every invalid variable. */
 export function readEnv(source: InterpolationSource = process.env): Env {
   const { env, problems } = surveyEnv(source)
   if (problems.length > 0) throw new ConfigError(problems)
   return env
 }
 
-/** An empty variable counts as not set. */
+/** An empty variable counts as unset. */
 export function surveyEnv(source: InterpolationSource = process.env): EnvSurvey {
   const given = Object.fromEntries(ENV_VARIABLES.map((name) => [name, source[name]?.trim() || undefined]))
   const issues = safeParseDescribed(Variables, given).error?.issues ?? []

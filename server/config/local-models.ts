@@ -6,10 +6,10 @@ export interface LocalServer {
   modelIds: string[]
 }
 
-/** Finds the OpenAI-compatible servers among ports of the loopback interface. */
+/** Finds OpenAI-compatible servers on ports of the loopback interface. */
 export type ProbeLocalModels = (ports: readonly number[]) => Promise<LocalServer[]>
 
-/** Ollama, LM Studio, llama.cpp and vLLM listen here when nobody says otherwise. */
+/** Default ports of Ollama, LM Studio, llama.cpp and vLLM. */
 export const LOCAL_MODEL_PORTS: readonly number[] = [11_434, 1_234, 8_080, 8_000]
 
 const PROBE_TIMEOUT_MS = 300
@@ -33,7 +33,7 @@ async function probePort(port: number, timeoutMs: number): Promise<LocalServer |
     const list = ModelList.safeParse(response.ok ? await response.json() : undefined)
     return list.success ? { port, modelIds: [...new Set(list.data.data.map(({ id }) => id))] } : undefined
   } catch {
-    // Nobody listens, or something that is no model server.
+    // Nothing listens on the port, or it is not a model server.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** Everything that is wrong with the configuration, in one error: an operator mends it in one go. */
+/** All problems of the configuration in one error, so an operator can fix them at once. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
@@ -10,13 +10,13 @@ export class ConfigError extends Error {
   }
 }
 
-/** One thing wrong in the configuration file: where, and what to do about it. */
+/** One problem in the configuration file: its place, and how to fix it. */
 export interface FileProblem {
   path: readonly (string | number)[]
   message: string
 }
 
-/** `models[0].providers[1].id`, as people write it. */
+/** Formats a path like `models[0].providers[1].id`. */
 export function formatPath(path: readonly (string | number)[]): string {
   return path
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${step}`))

@@ -9,7 +9,7 @@ export interface Secrets {
 
 const FILE_NAMES = { operatorToken: 'operator-token', keyPepper: 'key-pepper' } as const
 
-/** The secret that is kept in the data folder, made on the first call. */
+/** The secret stored in the data folder, created on the first call. */
 export async function readOrCreateSecret(dataDir: string, secret: keyof Secrets): Promise<string> {
   const path = join(dataDir, FILE_NAMES[secret])
   const kept = await readSecret(path)
@@ -18,7 +18,7 @@ export async function readOrCreateSecret(dataDir: string, secret: keyof Secrets)
   return createSecret(path)
 }
 
-/** The operator token of a data folder, for a CLI on the same machine; undefined when there is none. */
+/** The operator token of a data folder, for a CLI on the same machine; undefined if there is none. */
 export function findOperatorToken(dataDir: string): Promise<string | undefined> {
   return readSecret(join(dataDir, FILE_NAMES.operatorToken))
 }

@@ -6,12 +6,15 @@ import { POOL_TERMS, type PoolTerms } from './postgres/pool-terms.ts'
 import { StorageWatch } from './storage-watch.ts'
 import type { Database } from './schema.ts'
 
-/** Sends a finished statement outside of any transaction, and gives its rows. */
+/** Sends a complete statement outside a transaction and returns its rows. */
 export type RunStatement = (text: string, values: readonly string[]) => Promise<unknown[]>
 
-/** Connections by kind of work, so that none waits for another; the embedded database has one for all. */
+/**
+ * Separate connections for each kind of work, so one kind never waits for another; the embedded database has one
+ * connection for all.
+ */
 export interface DatabaseConnections {
-  /** What requests wait for, and everything that has no connections of its own. */
+  /** Statements that requests wait for, and all work without connections of its own. */
   db: Kysely<Database>
   /** The lease of the process, and the release of the holds of ended processes. */
   leases: Kysely<Database>
@@ -19,21 +22,26 @@ export interface DatabaseConnections {
   reports: Kysely<Database>
   /** Migrations, verification and maintenance. */
   jobs: Kysely<Database>
-  /** A way past the query builder, for the call of every request; absent where the builder guards the one connection. */
+  /**
+   * Bypasses the query builder for the call that every request makes; absent if the builder guards the only connection.
+   */
   runStatement?: RunStatement | undefined
 }
 
 export interface DatabaseHandle extends DatabaseConnections {
-  /** Rejects while requests cannot be served: a connection makes no progress, the server is a standby, or its disk is full. */
+  /**
+   * Rejects while requests cannot be served: a connection makes no progress, the server is a standby, or its disk is
+   * full.
+   */
   check(): Promise<void>
   close(): Promise<void>
 }
 
-/** PostgreSQL's type numbers whose driver defaults lose or shift values. */
+/** PostgreSQL type ids whose default parsers lose or shift values. */
 const INT8 = 20
 const DATE = 1082
 
-/** Days stay `YYYY-MM-DD` and 64-bit integers become bigint, alike on both engines. */
+/** Keeps days as `YYYY-MM-DD` and parses 64-bit integers as bigint, the same on both engines. */
 function typeParser(typeId: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (typeId === INT8) return BigInt
   if (typeId === DATE) return (day) => day
@@ -68,7 +76,7 @@ export function createPostgresDatabase(url: string, onIdleError: (error: Error) 
   }
 }
 
-/** Without a name: poolers between here and the server know no prepared statements. */
+/** Unnamed, because a pooler in front of the server may not support prepared statements. */
 function runThrough(pool: DeadlinePool): RunStatement {
   return async (text, values) => {
     const connection = await pool.connect()
@@ -80,9 +88,9 @@ function runThrough(pool: DeadlinePool): RunStatement {
   }
 }
 
-/** Embedded PostgreSQL in `dataDir`, or in memory without one; `snapshot` is a data folder dumped earlier. */
+/** Embedded PostgreSQL in `dataDir`, or in memory if none is given; `snapshot` is a previously dumped data folder. */
 export async function createEmbeddedDatabase(dataDir?: string, snapshot?: Blob): Promise<DatabaseHandle> {
-  // Loaded here, since a process on PostgreSQL has no use for another one inside.
+  // Loaded here, because a process on PostgreSQL never needs the embedded engine.
   const { PGlite } = await import('@electric-sql/pglite')
   const pglite = await PGlite.create({
     ...(dataDir === undefined ? {} : { dataDir }),
@@ -101,7 +109,7 @@ export async function createEmbeddedDatabase(dataDir?: string, snapshot?: Blob):
   return { db, leases: db, reports: db, jobs: db, check, close: () => db.destroy() }
 }
 
-/** Resolves when the database answers. */
+/** Resolves when the database responds. */
 export async function pingDatabase(db: Kysely<Database>): Promise<void> {
   await sql`select 1`.execute(db)
 }

@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 
-/** The one connection of the embedded database, lent to one borrower after another. */
+/** Lends the only connection of the embedded database to one borrower at a time. */
 export class EmbeddedPool implements PostgresPool {
   readonly #pglite: PGlite
   #returned: Promise<void> = Promise.resolve()
@@ -42,7 +42,7 @@ class EmbeddedConnection implements PostgresPoolClient {
     return this.#run(text, values)
   }
 
-  /** The engine names no command; as an update its count of rows is passed on whatever the statement was. */
+  /** The engine does not name the command; reporting UPDATE passes its row count on for every kind of statement. */
   async #run<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>> {
     const { rows, affectedRows = 0 } = await this.#pglite.query<Row>(text, [...values])
     return { command: 'UPDATE', rowCount: affectedRows, rows }

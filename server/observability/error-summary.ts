@@ -1,16 +1,16 @@
 import { DomainError, type DomainErrorCode } from '../domain/errors.ts'
 
-/** What a log says of an error. */
+/** The logged form of an error. */
 export interface ErrorSummary {
   type: string
   message: string
   code?: string | number
   status?: number
-  /** Name of the database constraint that a statement broke. */
+  /** Name of the violated database constraint. */
   constraint?: string
   stack?: string
   cause?: ErrorSummary
-  /** Of an error that stands for several. */
+  /** The errors inside an aggregate error. */
   errors?: ErrorSummary[]
 }
 
@@ -21,7 +21,7 @@ const MESSAGE_CHARACTERS_MAX = 200
 const SCANNED_CHARACTERS_MAX = 2_000
 
 const URL_TEXT = /\b[a-z][a-z0-9+.-]*:\/\/\S*/gi
-/** Whatever an error quotes (a body, a header, an argument) follows one of these. */
+/** Text that an error quotes (a body, a header, an argument) follows one of these. */
 const QUOTATION_BEGINS = /["`“”<>({[=]|(?<!\w)['‘’]|['’](?!\w)|:(?:\s|$)/
 const CREDENTIAL = /\b(?:bearer|basic|token|password|secret|signature|api[-_ ]?key)\s+\S+/gi
 const HOST = /\b(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[\w-]+\.)+[a-z]{2,})(?::\d{1,5})?\b/gi
@@ -30,14 +30,14 @@ const OPAQUE_WORD = /(?=\S*\d)(?=\S*[a-z])\S{12,}/gi
 const NAME = /^[\w$.-]{1,60}$/
 const FRAME = /^ {4}at (?:[^:"'`]* )?\(?(?:file:\/\/|node:)[^\s?#"'`]+:\d+:\d+\)?$/
 
-/** Peers write these messages from their first word on. */
+/** Their messages are written entirely by a peer. */
 const QUOTING_TYPES: ReadonlySet<string> = new Set(['SolanaRpcError', 'RpcError', 'ProviderRpcError'])
 const QUOTING_CODES: ReadonlySet<DomainErrorCode> = new Set(['upstream_rejected', 'context_length_exceeded'])
 
 /**
- * The one form in which errors reach the log: type, code, place, and the first line of the message up to where it begins
- * to quote. Errors of libraries carry node URLs with their keys, request headers, and bodies that repeat either, so the
- * rest of a message is never logged.
+ * The only form in which errors reach the log: type, code, place, and the first line of the message up to its first
+ * quotation. Errors of libraries contain node URLs with their keys, request headers, and bodies that repeat either, so
+ * the rest of a message is never logged.
  */
 export function summarizeError(error: unknown, causesLeft = CAUSES_MAX): ErrorSummary {
   if (!(error instanceof Error)) return { type: typeof error, message: 'a value that is not an error was thrown' }
@@ -52,7 +52,7 @@ export function summarizeError(error: unknown, causesLeft = CAUSES_MAX): ErrorSu
   return summary
 }
 
-/** For texts that are no errors. */
+/** For texts that are not errors. */
 export function withoutUrls(text: string): string {
   return text.replace(URL_TEXT, '[url]')
 }
@@ -63,7 +63,7 @@ function typeOf(error: Error): string {
 }
 
 function messageOf(error: Error): string {
-  // A failed system call names its peer; its name and code say the rest.
+  // A failed system call names its peer; its name and code are enough.
   if ('syscall' in error && 'code' in error) return plainPart(`${String(error.syscall)} ${String(error.code)}`)
   const quotes = error instanceof DomainError ? QUOTING_CODES.has(error.code) : QUOTING_TYPES.has(typeOf(error))
   return quotes ? '' : plainPart(error.message)
@@ -97,7 +97,7 @@ function isName(value: unknown): value is string {
   )
 }
 
-/** The frames behind the message, which may itself hold lines that look like frames. */
+/** The stack frames after the message, which may itself contain lines that look like frames. */
 function framesOf({ stack = '', message }: Error): string {
   const at = stack.indexOf(message)
   if (at < 0) return ''

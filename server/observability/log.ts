@@ -25,8 +25,8 @@ const SECRET_FIELDS = [
 const FIELD_DEPTH_MAX = 5
 
 /**
- * JSON lines on standard output. Errors are summarized wherever they stand in the fields, texts lose their URLs, and
- * credentials are cut out of fields and of headers below them.
+ * JSON lines on standard output. Errors in any field are summarized, URLs are removed from texts, and credentials are
+ * removed from fields and nested headers.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   const logger = pino(

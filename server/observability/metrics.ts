@@ -1,17 +1,17 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
-/** What an operator's Prometheus reads; labels never hold keys, accounts or wallets. */
+/** Metrics for the operator's Prometheus; labels never contain keys, accounts or wallets. */
 export interface Metrics {
-  /** A call that the shared rate store did not answer, so that this process limited by itself. */
+  /** A call to which the shared rate store did not respond, so this process limited by itself. */
   countRateStoreLoss: () => void
-  /** A payment by wallet that came to a state. */
+  /** A payment by wallet that reached a state. */
   countPaymentStep: (network: string, state: string) => void
   gaugePayments: (gauges: { unresolved: number; oldestAgeSeconds: number }) => void
-  /** What today's settlements cost, and what they may cost, in the chain's main unit. */
+  /** Cost and budget of today's settlements in the chain's main unit. */
   gaugePaymentFees: (gauges: { network: string; spent: number; budget: number }) => void
-  /** Credited payments whose transfer disappeared from the chain and that nobody has corrected. */
+  /** Credited payments whose transfer disappeared from the chain and that no operator has corrected. */
   gaugeDisappearedPayments: (payments: number) => void
-  /** The text that a scrape gets, with its content type. */
+  /** The text for a scrape, with its content type. */
   expose: () => Promise<{ contentType: string; text: string }>
 }
 

@@ -2,7 +2,7 @@ import type { Log } from '../domain/log.ts'
 
 type Listener = (message: string) => void
 
-/** Listeners per channel; the same function subscribed twice hears everything twice. */
+/** Listeners per channel; a function subscribed twice receives everything twice. */
 export class ChannelListeners {
   readonly #channels = new Map<string, Set<{ listener: Listener }>>()
   readonly #log: Log
@@ -19,7 +19,7 @@ export class ChannelListeners {
     return [...this.#channels.keys()]
   }
 
-  /** Returns what removes this listener; calling it again does nothing. */
+  /** Returns a function that removes this listener; calling it again does nothing. */
   add(channel: string, listener: Listener): () => void {
     const subscription = { listener }
     const subscriptions = this.#channels.get(channel) ?? new Set()
@@ -30,7 +30,7 @@ export class ChannelListeners {
     }
   }
 
-  /** One listener that throws keeps no message from the others. */
+  /** A listener that throws does not keep the message from the others. */
   deliver(channel: string, message: string): void {
     for (const { listener } of this.#channels.get(channel) ?? []) {
       try {

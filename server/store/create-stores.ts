@@ -13,7 +13,7 @@ import { RedisWindowStore } from './redis/redis-window-store.ts'
 export interface Stores {
   windows: WindowStore
   pubSub: PubSub
-  /** True while a configured Redis does not answer and this process limits by itself. */
+  /** True while a configured Redis does not respond and this process limits by itself. */
   isDegraded: () => boolean
   close: () => Promise<void>
 }
@@ -23,7 +23,7 @@ export interface StoreOptions {
   redisUrl: string | null
   log: Log
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>
-  /** The part of a rate limit that this process admits while it cannot ask the others. */
+  /** The part of a rate limit that this process admits while the shared store is unavailable. */
   shareOf: (limit: number) => number
   countRateStoreLoss: () => void
   /** Separates instances that share one Redis. */

@@ -14,7 +14,7 @@ import { MemoryWindowStore } from './memory/memory-window-store.ts'
 
 const PROBE_EVERY_MS = 1_000
 const LOST_PROBE_EVERY_MS = 250
-/** After a return: by then the other processes have found the store again and carried over what they admitted. */
+/** By then the other processes have found the returned store again and carried over what they admitted. */
 const GRACE_MS = 5_000
 
 export interface FailoverWindowStoreDeps {
@@ -23,30 +23,36 @@ export interface FailoverWindowStoreDeps {
   /** The part of a limit that this process admits without the shared store. */
   shareOf: (limit: number) => number
   log: Log
-  /** Counts every call that the shared store did not answer. */
+  /** Counts every call to which the shared store did not respond. */
   countLoss: () => void
 }
 
 /**
- * Rate windows that outlive their shared store: while it is lost, each process admits its share of every limit. A request
- * never fails because of the store.
+ * Rate windows that outlive their shared store: while it is lost, each process admits its share of every limit. A
+ * request never fails because of the store.
  *
- * Each process remembers what it admitted itself and how full the shared windows were, so that a loss makes no room. When
- * the store is back, the process carries over what the store missed, and all that it remembers if the store came back
- * empty. Until all processes must have done so, a request needs room in the shared window and in its process's share.
+ * Each process remembers what it admitted itself and how full the shared windows were, so losing the store frees
+ * nothing. When the store returns, the process carries over what the store missed, or everything it remembers if the
+ * store came back empty. Until all processes must have done so, a request needs room in both the shared window and its
+ * process's share.
  */
 export class FailoverWindowStore implements WindowStore {
   readonly #deps: FailoverWindowStoreDeps
   readonly #throttle = new LogThrottle()
-  /** What this process admitted, and at least its part of what all did; limited to its share while the store is lost. */
+  /**
+   * What this process admitted, and at least its part of all admissions; limited to its share while the store is lost.
+   */
   readonly #own: MemoryWindowStore
-  /** The part of it that the shared store does not know. */
+  /** The part of `#own` that the shared store has not seen. */
   #unshared: MemoryWindowStore
   #lost = false
-  /** True if the shared store has forgotten what it knew. */
+  /** True if the shared store lost its data. */
   #forgotten = false
   #graceEndsAtMs = 0
-  /** How far the shared store's clock is ahead of the monotonic one: callers see one clock, lost or not. */
+  /**
+   * How far the shared store's clock is ahead of the monotonic one: callers see one clock, whether the store is lost or
+   * not.
+   */
   #leadMs: number
   #timer: NodeJS.Timeout | undefined
   #closed = false
@@ -64,12 +70,12 @@ export class FailoverWindowStore implements WindowStore {
     return this.#lost
   }
 
-  /** Watches the shared store until `close`, so that neither its loss nor its return waits for a request. */
+  /** Watches the shared store until `close`, so no request waits for its loss or its return to be noticed. */
   start(): Promise<void> {
     return this.#probe()
   }
 
-  /** The connection broke; whatever is behind it now may have forgotten everything. */
+  /** The connection broke; the server behind the next one may have lost its data. */
   connectionLost(error: unknown): void {
     if (!this.#lost) this.#noteLoss(error)
   }
@@ -90,7 +96,8 @@ export class FailoverWindowStore implements WindowStore {
   async adjust(charges: readonly { charge: WindowCharge; delta: number }[], booking: WindowBooking): Promise<void> {
     await this.#own.adjust(charges, booking)
     if (booking.sharedAtMs === null) return this.#unshared.adjust(charges, booking)
-    // While the shared store is lost a correction is too: its window refuses a little more until the bucket expires.
+    // A correction is lost while the shared store is away: its window rejects a little too much until the bucket
+    // expires.
     if (this.#lost) return this.#deps.countLoss()
     return this.#deps.shared.adjust(charges, booking).catch((error: unknown) => this.#noteLoss(error))
   }
@@ -111,7 +118,7 @@ export class FailoverWindowStore implements WindowStore {
     return { monotonicMs: () => clock.monotonicMs(), nowMs: () => Math.round(clock.monotonicMs() + this.#leadMs) }
   }
 
-  /** Undefined: the store did not answer. */
+  /** Undefined: the store did not respond. */
   async #ask<T extends WindowDecision | WindowState[]>(
     call: (shared: SharedWindowStore) => Promise<T>,
   ): Promise<T | undefined> {
@@ -157,7 +164,7 @@ export class FailoverWindowStore implements WindowStore {
     this.#timer = setTimeout(() => void this.#probe(), this.#lost ? LOST_PROBE_EVERY_MS : PROBE_EVERY_MS).unref()
   }
 
-  /** Requests go on being decided here until the shared windows know of all but the latest of them. */
+  /** Requests are still decided locally until the shared windows know of all but the latest of them. */
   async #recover(): Promise<void> {
     const { shared, clock, log } = this.#deps
     const wasLost = this.#lost
@@ -171,7 +178,7 @@ export class FailoverWindowStore implements WindowStore {
       await shared.carry(this.#takeUnshared())
       this.#forgotten = false
     } catch (error) {
-      // What arrived of it is unknown, so that all is sent again: better counted twice than not at all.
+      // It is unknown how much arrived, so everything is sent again: counting twice is better than not at all.
       this.#forgotten = true
       throw error
     }

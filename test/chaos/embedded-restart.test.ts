@@ -64,7 +64,7 @@ describe('an embedded server', () => {
     expect(await auditFolder(folder.dataDir, [answer, next])).toEqual([])
   })
 
-  test('refuses a folder that another process has', async () => {
+  test('rejects a folder that another process has', async () => {
     await using folder = await createDataFolder()
     const options = { config: {}, dataDir: folder.dataDir }
     await using server = await startServerProcess(options)

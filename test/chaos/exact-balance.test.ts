@@ -60,7 +60,7 @@ function count(answers: readonly Answer[], problems: readonly string[]) {
   }
 }
 
-describe.each(DATABASE_ENGINES.filter(hasEngine))('one process on %s', (engine) => {
+describe.each(DATABASE_ENGINES.filter(hasEngine))('a single process on %s', (engine) => {
   test.each(engine === 'postgres' || IS_SOAK ? REQUEST_KINDS : (['chat'] as const))(
     'admits exactly the %s requests that the balance covers',
     async (kind) => {

@@ -55,7 +55,7 @@ async function audit({ db }: TestDatabase, accountId: string, paid: number): Pro
 }
 
 describe.runIf(hasEngine('postgres'))('requests under idempotency keys to a server that is killed', () => {
-  test('are each charged once when they are sent again until they are answered', async () => {
+  test('are each charged once when they are sent again until they succeed', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     let server = await startNext(database, upstream)
@@ -79,7 +79,7 @@ describe.runIf(hasEngine('postgres'))('requests under idempotency keys to a serv
     expect(await audit(database, accountId, MOMENTS.length * KEYS_PER_KILL)).toEqual([])
   })
 
-  test('between its answer and its charge are charged once, and the node is not asked again', async () => {
+  test('between its response and its charge are charged once, and the node is not called again', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     await using first = await startNext(database, upstream)

@@ -112,7 +112,7 @@ describe.runIf(hasEngine('postgres'))('a server that is killed in the middle of 
     expect(await auditAccount(database.db, { accountId, grantNanoUsd: GRANT_NANO_USD }, answers)).toEqual([])
   })
 
-  test.each(REQUEST_KINDS)('has completed no %s answer whose charge was not written', async (kind) => {
+  test.each(REQUEST_KINDS)('has completed no %s response whose charge was not written', async (kind) => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
     await using server = await startServerProcess({ databaseUrl: database.url ?? '', config: upstream.config })

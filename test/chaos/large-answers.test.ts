@@ -68,7 +68,7 @@ describe.runIf(hasEngine('postgres') && process.platform === 'linux')('a trace o
     }
   })
 
-  test('is kept under an idempotency key and given again within twice the bound: it is sealed and stored as well', async () => {
+  test('is kept under an idempotency key and replayed within twice the bound, although it is also sealed and stored', async () => {
     await using node = await startRpcNode()
     await using database = await createTestDatabase('postgres')
     const { server, adminKey } = await startWarm(node, database.url ?? '')

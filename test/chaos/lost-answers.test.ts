@@ -44,7 +44,7 @@ async function openHarness() {
   return { ...harness, holds, caller, state, [Symbol.asyncDispose]: database.close }
 }
 
-describe('a database whose answers get lost', () => {
+describe('a database whose responses get lost', () => {
   test('admits a request once', async () => {
     await using harness = await openHarness()
     harness.holds.lostAnswers = 3

@@ -5,8 +5,8 @@ import { type Json, readEventStream } from '../support/event-stream.ts'
 import { startRedisProcess } from '../support/redis-process.ts'
 import { send } from './request.ts'
 
-describe.runIf(hasEngine('postgres') && inject('redisUrl') !== null)('what Redis loses', () => {
-  test('reaches the watchers of another process when it is back, though nothing else happens', async () => {
+describe.runIf(hasEngine('postgres') && inject('redisUrl') !== null)('messages lost by Redis', () => {
+  test('reach the watchers of another process once Redis is back, without any other event', async () => {
     await using redis = await startRedisProcess()
     if (redis === null) throw new Error('there is no redis-server on this machine, though a Redis answers')
     await using server = await startTestApp({ engine: 'postgres', redisUrl: redis.url })

@@ -25,7 +25,7 @@ async function openEmptyDatabase() {
 }
 
 describe.runIf(hasEngine('postgres'))('the schema of a database', () => {
-  test(`is brought up once by ${PROCESSES} servers that start at the same time`, async () => {
+  test(`is migrated only once by ${PROCESSES} servers that start at the same time`, async () => {
     await using database = await openEmptyDatabase()
     await using servers = new AsyncDisposableStack()
     const startOne = async () => servers.use(await startServerProcess({ databaseUrl: database.url, config: {} }))

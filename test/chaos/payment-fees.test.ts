@@ -60,7 +60,7 @@ async function expectCreditedOnce(transactionId: unknown, status: () => Promise<
 }
 
 describe('a payment whose transaction waits', () => {
-  it('is offered more for, when fees rose, under the same nonce, remembers both transactions, and is credited once', async () => {
+  it('is sent again under the same nonce with a higher fee when fees rose, keeps both transaction ids, and is credited once', async () => {
     const { transaction, status } = await payInVain()
     await reconcile()
     expect(sent).toBe(1)
@@ -72,7 +72,7 @@ describe('a payment whose transaction waits', () => {
     await expectCreditedOnce(told[1], status)
   })
 
-  it('is credited once also when the chain takes the first one, because the other never arrived', async () => {
+  it('is credited once if the chain accepts the first transaction because the second never arrived', async () => {
     const { transaction, status } = await payInVain()
     await app.base.raiseBaseFee('500')
     node.onStage = (stage, method) => {
@@ -94,7 +94,7 @@ describe('a payment whose transaction waits', () => {
     await expectCreditedOnce(transaction, status)
   })
 
-  it('is never said to have failed while the node denies to have it, and is credited once', async () => {
+  it('is never reported as failed while the node denies having it, and is credited once', async () => {
     const { transaction, status } = await payInVain()
     node.alter = (method, result) => (method === 'eth_getTransactionByHash' ? null : result)
     await reconcile()
@@ -116,7 +116,7 @@ describe('a payment whose transaction waits', () => {
     await expectCreditedOnce(expect.any(String), status)
   })
 
-  it('is settled anew when the node dropped it for its low fee', async () => {
+  it('is settled anew after the node dropped it for its low fee', async () => {
     const { transaction, status } = await payInVain()
     await app.base.client.dropTransaction({ hash: transaction })
     await app.base.raiseBaseFee('500')

@@ -49,7 +49,7 @@ async function topUp({ url }: ServerProcess, headers: Record<string, string>): P
 const binaries = findPostgresBinaries()
 
 describe.runIf(binaries !== undefined)('a PostgreSQL that stops while wallets pay', () => {
-  test('loses no payment and doubles none, and no answer says that one failed', {
+  test('loses no payment and doubles none, and no response says that one failed', {
     timeout: MOMENTS.length * STOP_TIMEOUT_MS,
   }, async () => {
     await using chain = await startBaseChain()

@@ -46,7 +46,7 @@ async function race({ app, topUp, reconcile }: Processes, round: number): Promis
   return [small, large]
 }
 
-describe.runIf(hasEngine('postgres'))('two amounts that a payer signs under one nonce', () => {
+describe.runIf(hasEngine('postgres'))('two amounts signed by a payer under one nonce', () => {
   test('credit exactly what the chain moved, whichever came first, with two processes', async () => {
     await using app = await startPaymentsApp(OPTIONS)
     const twin = await app.server.startTwin()

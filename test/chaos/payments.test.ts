@@ -72,7 +72,7 @@ describe('payments on Base', () => {
     await expectBooksEqual(5_000_000n)
   })
 
-  it('credits it once for two processes, both of which give the first answer', async () => {
+  it('credits it once for two processes, both of which give the first response', async () => {
     const twin = await app.server.startTwin()
     const payload = await signAuthorization(await createFundedPayer(app.base))
     const headers = paymentHeader(baseRequirement(), payload)
@@ -102,7 +102,7 @@ describe('payments on Base', () => {
     await expectBooksEqual(10_017_345_678n)
   })
 
-  it('credits the payer when somebody else put the payment on the chain', async () => {
+  it('credits the payer if another party submitted the payment to the chain', async () => {
     const payload = await signAuthorization(await createFundedPayer(app.base))
     const transaction = await frontRun(app.base, payload)
     const { status, headers } = await topUp(payload)
@@ -111,7 +111,7 @@ describe('payments on Base', () => {
     await expectBooksEqual(5_000_000n)
   })
 
-  it('credits nothing twice when the chain takes a credited transfer back and somebody sends it again', async () => {
+  it('credits nothing twice if the chain reverts a credited transfer and another party submits it again', async () => {
     const payload = await signAuthorization(await createFundedPayer(app.base))
     const before = await app.base.client.snapshot()
     const first = await topUp(payload)
@@ -135,10 +135,10 @@ describe('payments on Base', () => {
   })
 })
 
-describe('a payment on a chain that stands still', () => {
+describe('a payment on a stalled chain', () => {
   afterEach(() => app.close())
 
-  it('is answered as pending, and credited once when the chain goes on', async () => {
+  it('gets a pending response, and is credited once when the chain continues', async () => {
     app = await startPaymentsApp(IMPATIENT)
     const payload = await signAuthorization(await createFundedPayer(app.base))
     await app.base.stopMining()
@@ -158,7 +158,7 @@ describe('a payment on a chain that stands still', () => {
 describe('an Idempotency-Key', () => {
   afterEach(() => app.close())
 
-  it('keeps a client that signs anew after a lost answer from paying twice', async () => {
+  it('keeps a client that signs anew after a lost response from paying twice', async () => {
     app = await startPaymentsApp(OPTIONS)
     const payer = await createFundedPayer(app.base)
     const pay = async (key: string) => {

@@ -21,7 +21,7 @@ describe.runIf(binaries !== undefined)('a PostgreSQL that is stopped at once in 
    * PostgreSQL's default, synchronous_commit = on, is what this stands on: with it off an immediate stop forgets
    * commits that were acknowledged, so that answers are with their clients whose charge is gone, and this test fails.
    */
-  test('costs at most answers, but no answer its charge and no account its money', async () => {
+  test('costs at most some responses, but no response its charge and no account its money', async () => {
     await using upstream = await startChaosUpstream()
     await using postgres = await startPostgresProcess(binaries ?? '')
     await using server = await startServerProcess({ databaseUrl: postgres.url, config: upstream.config })
@@ -57,7 +57,7 @@ describe.runIf(binaries !== undefined)('a PostgreSQL that is stopped at once in 
     expect({ stops, problems }).toEqual({ stops: STOPS, problems: [] })
   })
 
-  test('is answered by every front with a plain 503 until it is back', async () => {
+  test('gets a plain 503 from every front until it is back', async () => {
     await using upstream = await startChaosUpstream()
     await using postgres = await startPostgresProcess(binaries ?? '')
     await using server = await startServerProcess({ databaseUrl: postgres.url, config: upstream.config })

@@ -16,7 +16,7 @@ async function startNext(database: TestDatabase, upstream: ChaosUpstream): Promi
 
 describe.runIf(hasEngine('postgres'))('a call of the client whose server is killed', () => {
   test.each(['while its model answers', 'when it was charged and nobody heard of it'])(
-    'is answered by the next server and charged once: %s',
+    'is served by the next server and charged once: %s',
     async (moment) => {
       await using upstream = await startChaosUpstream()
       await using database = await createTestDatabase('postgres')

@@ -25,7 +25,7 @@ async function readiness(url: string): Promise<number | 'refused'> {
   )
 }
 
-describe.runIf(hasEngine('postgres'))('a server that is asked to stop', () => {
+describe.runIf(hasEngine('postgres'))('a server that is shutting down', () => {
   test('takes no more requests, completes its open streams, and ends with 0', async () => {
     await using upstream = await startChaosUpstream()
     await using database = await createTestDatabase('postgres')
@@ -46,7 +46,7 @@ describe.runIf(hasEngine('postgres'))('a server that is asked to stop', () => {
     expect(await auditAccount(database.db, { accountId, grantNanoUsd: GRANT_NANO_USD }, answers)).toEqual([])
   })
 
-  test('cuts at the deadline what does not end, charges what was delivered, and holds nothing', async () => {
+  test('cuts unfinished requests at the deadline, charges the delivered parts, and leaves no hold', async () => {
     await using upstream = await startChaosUpstream()
     await using server = await startTestApp({ file: upstream.config })
     const { accountId, adminKey } = await server.createAccount({ grantNanoUsd: GRANT_NANO_USD })

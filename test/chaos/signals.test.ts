@@ -46,7 +46,7 @@ describe.runIf(hasEngine('postgres'))('a server with an open stream', () => {
     ['SIGTERM to npm alone, as a supervisor sends it', 'SIGTERM', 'process'],
     ['SIGINT to npm alone', 'SIGINT', 'process'],
     ['SIGINT to npm and the server at once, as Ctrl+C in a terminal sends it', 'SIGINT', 'group'],
-  ] as const)('that npm start has started completes it and ends with 0 on %s', async (_, signal, to) => {
+  ] as const)('started by npm start completes it and exits with 0 on %s', async (_, signal, to) => {
     await using running = await startWithStream({ throughNpm: true })
     running.server.signal(signal, to)
     while (await isTakingRequests(running.server.url));

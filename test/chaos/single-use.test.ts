@@ -29,7 +29,7 @@ async function createKey(url: string, signer: WalletSigner, token: string): Prom
 }
 
 describe.runIf(hasEngine('postgres'))('single use without Redis', () => {
-  test('one of two processes accepts a sign-in message that both receive at once', async () => {
+  test('lets only one of two processes accept a sign-in message that both receive at once', async () => {
     await using app = await startWalletApp({ engine: 'postgres' })
     const twin = await app.startTwin()
     try {

@@ -142,7 +142,7 @@ describe.runIf(hasEngine('postgres'))('servers that are killed while wallets pay
     await expectBooksEqual(chain, database, payments)
   })
 
-  test('credit after an outage what was sent before it, and only that', async () => {
+  test('credit exactly the payments sent before an outage', async () => {
     await using chain = await startSolanaChain()
     await using database = await createTestDatabase('postgres')
     const payments = [await sign(chain, 0), await sign(chain, 1)]

@@ -78,7 +78,7 @@ describe('payments on Solana', () => {
   })
   afterEach(() => app.close())
 
-  it('credits 60 parallel copies and spellings of one payment once, over two processes with one answer', async () => {
+  it('credits 60 parallel copies and spellings of one payment once, over two processes with one response', async () => {
     await using stack = new AsyncDisposableStack()
     const twin = await app.server.startTwin()
     stack.defer(() => twin.close())
@@ -114,7 +114,7 @@ describe('payments on Solana', () => {
     await expectBooksEqual(10_017_345_678n)
   })
 
-  it('answers pending while the chain stands still, and credits once when it goes on', async () => {
+  it('stay pending while the chain is stalled, and are credited once when it continues', async () => {
     await app.close()
     app = await startPaymentsApp(IMPATIENT)
     const payment = await pay()
@@ -144,7 +144,7 @@ describe('payments on Solana', () => {
     await expectBooksEqual(0n)
   })
 
-  it('refuses a payment without funds, which passes once the payer has them', async () => {
+  it('rejects a payment without funds, which passes once the payer has them', async () => {
     const payer = await createSolanaPayer(app.solana, 4_999_999n)
     const payment = header(await signSolanaPayment(app.solana, payer))
     expect(await topUp(payment)).toMatchObject({ status: 400, body: { code: 'PAYMENT_VERIFICATION_FAILED' } })
@@ -203,7 +203,7 @@ describe('a remote facilitator on Solana', () => {
   })
 
   it.each(['lies-failure', 'breaks-off'] as const)(
-    'that %s after it has settled costs the payer nothing',
+    'costs the payer nothing if it %s after it has settled',
     async (conduct) => {
       await using stack = new AsyncDisposableStack()
       const facilitator = await startRemote(stack)

@@ -66,7 +66,7 @@ describe('batches', () => {
     expect(await credits()).toBe(5_000)
   })
 
-  test('101 calls in one request are refused and cost nothing', async () => {
+  test('101 calls in one request are rejected and cost nothing', async () => {
     const { key, credits } = await createCustomer()
     const provider = createProvider({ key, batchMaxCount: 101 })
     const results = await Promise.allSettled(Array.from({ length: 101 }, () => provider.send('eth_chainId', [])))
@@ -76,7 +76,7 @@ describe('batches', () => {
   })
 })
 
-test('filter methods and keys in the node are refused with the way out', async () => {
+test('filter methods and keys in the node are rejected with an alternative', async () => {
   const provider = createProvider()
   await expect(provider.send('eth_newFilter', [{}])).rejects.toThrow(/eth_getLogs/)
   await expect(provider.send('eth_accounts', [])).rejects.toThrow(/sign locally/)

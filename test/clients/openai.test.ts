@@ -87,7 +87,7 @@ describe('the official OpenAI client', () => {
     expect((await client.models.retrieve('test-model')).id).toBe('test-model')
   })
 
-  test('understands refusals: a wrong key, an unknown model, an empty balance', async () => {
+  test('understands rejections: a wrong key, an unknown model, an empty balance', async () => {
     const stranger = new OpenAI({ apiKey: 'nonsense', baseURL: server.baseUrl, maxRetries: 0 })
     await expect(stranger.chat.completions.create(say('x'))).rejects.toBeInstanceOf(OpenAI.AuthenticationError)
     await expect(client.chat.completions.create({ ...say('x'), model: 'none' })).rejects.toBeInstanceOf(

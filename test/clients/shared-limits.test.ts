@@ -67,7 +67,7 @@ describe.runIf(redisUrl !== null && hasEngine('postgres'))('two processes on one
     expect(log.map(({ rateLimitType }) => rateLimitType)).toContain('FAILED_REQUESTS')
   })
 
-  test('push a refusal of one to the subscribers of the other', async () => {
+  test('push a rejection of one to the subscribers of the other', async () => {
     const client = createClient({
       url: `${twin.url.replace('http', 'ws')}/graphql`,
       webSocketImpl: WebSocket,

@@ -85,7 +85,7 @@ test('integers beyond 2^53 arrive exactly, as they do from the node itself', asy
   expect(value).toMatchObject({ lamports: 9_007_199_254_740_993n, rentEpoch: 18_446_744_073_709_551_615n })
 })
 
-test('a call costs 30 credits, a refused transaction 5', async () => {
+test('a call costs 30 credits, a rejected transaction 5', async () => {
   const before = await app.credits()
   await connect().getSlot().send()
   expect((await app.credits()) - before).toBe(30)

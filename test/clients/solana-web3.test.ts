@@ -36,7 +36,7 @@ test('accounts of a program and several accounts at once are read', async () => 
   expect(owned.map(({ pubkey }) => pubkey.toBase58())).toContain(funded.toBase58())
 })
 
-test('a batch of 100 is one request of 3,000 credits; one of 101 is refused and costs nothing', async () => {
+test('a batch of 100 is one request of 3,000 credits; one of 101 is rejected and costs nothing', async () => {
   const connection = connect()
   const before = await app.credits()
   const options = { maxSupportedTransactionVersion: 0 } as const

@@ -55,7 +55,7 @@ describe('batches', () => {
     expect([requests, (await app.credits()) - before]).toEqual([1, 2_000])
   })
 
-  test('101 calls in one request are refused, and in batches of 100 they pass', async () => {
+  test('101 calls in one request are rejected, and in batches of 100 they pass', async () => {
     const before = await app.credits()
     const client = reader(1_000)
     const calls = Array.from({ length: 101 }, () => client.getTransactionCount({ address: STRANGER }))
@@ -68,7 +68,7 @@ describe('batches', () => {
   })
 })
 
-test('a refused filter is an error that names the way out', async () => {
+test('a rejected filter is an error that names the alternative', async () => {
   await expect(reader().createBlockFilter()).rejects.toThrow(/eth_getLogs/)
 })
 

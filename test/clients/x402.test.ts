@@ -97,7 +97,7 @@ describe.each([
     expect(await walletBalanceNanoUsd(payer.address)).toBe(5_000_000_000n)
   })
 
-  test('pays on its first chat: 10 USD settle, the answer comes, and only the answer is charged', async () => {
+  test('pays on its first chat: 10 USD settle, the response comes, and only the response is charged', async () => {
     const payer = await createPayer()
     const before = await payer.holdings()
     const response = await payer.fetch(`${app.server.baseUrl}/chat/completions`, {

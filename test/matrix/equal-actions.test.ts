@@ -175,7 +175,7 @@ describe.each(Object.entries(ACTIONS))('%s', (_name, runs) => {
 })
 
 describe('a quote', () => {
-  test('of a chat names the hold that is made, and the charge for the tokens that are used', async () => {
+  test('for a chat names the hold, and the charge for the expected tokens', async () => {
     const fronts = await freshAccount(scene)
     const { sdk, graphql } = fronts
     const messages = [{ role: 'user' as const, content: 'hello' }]
@@ -191,7 +191,7 @@ describe('a quote', () => {
     expect([hold, data.quote.priceNanoUsd]).toEqual([usd(request?.hold_nano), String(request?.charge_nano)])
   })
 
-  test('of a batch of calls names the charge for calls that succeed', async () => {
+  test('for a batch of calls names the charge if all calls succeed', async () => {
     const fronts = await freshAccount(scene)
     const body = JSON.stringify([RPC, { ...RPC, id: 2, method: 'trace_block', params: ['0x1'] }])
     const { price } = await fronts.sdk.quote({ rpc: { network: 'ethereum-mainnet', body } })

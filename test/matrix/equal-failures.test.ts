@@ -178,7 +178,7 @@ function refusedBy(answer: unknown): Refused {
 }
 
 describe.each(Object.entries(FAILURES))('%s', (_name, failure) => {
-  test('is refused alike on every front, and leaves nothing', async () => {
+  test('is rejected alike on every front, and leaves no trace', async () => {
     const at = failure.isStrict ? strict : scene
     const account = await freshAccount(at, failure.account)
     const caller = (await failure.as?.(at, account)) ?? account

@@ -71,7 +71,7 @@ describe('the numbers of an account are the same to the nano', () => {
     )
   })
 
-  test('for what it spent: report, history, cube, log of requests and keys', async () => {
+  test('for its spending: report, history, cube, request log and keys', async () => {
     const spent = await charged()
     expect(spent).toBeGreaterThan(0n)
     const analytics = (await fronts.rest('GET', '/billing/usage-analytics')).body
@@ -128,7 +128,7 @@ describe('the numbers of an account are the same to the nano', () => {
     expect(rateLimits.length).toBeGreaterThan(0)
   })
 
-  test('for the requests that a limit refused', async () => {
+  test('for its rate-limited requests', async () => {
     const poor = await freshAccount(scene, { tier: 'standard' })
     const limits = { text: { XS: { requestsPerMinute: 1 } } }
     await poor.operator.limits.set.mutate({ accountId: poor.accountId, limits, reason: 'test' })

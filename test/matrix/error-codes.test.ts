@@ -83,7 +83,7 @@ describe.each(DOMAIN_ERROR_CODES.map((code) => ({ code, line: CODES[code] })))('
   const [[restStatus, graphqlStatus, trpcCode, sdkClass], restCode, graphqlCode] = line
   const error = new DomainError(code, 'what is wrong')
 
-  test('is of one family on every front', () => {
+  test('belongs to one error family on every front', () => {
     const { status } = toRestError(error, false)
     const { http } = toClientError(error, surroundings).extensions
     expect([status, (http as { status: number }).status, TRPC_CODES[code]]).toEqual([
@@ -93,7 +93,7 @@ describe.each(DOMAIN_ERROR_CODES.map((code) => ({ code, line: CODES[code] })))('
     ])
   })
 
-  test('is one class of the client, whichever front tells it', () => {
+  test('maps to one error class of the client from every front', () => {
     const { extensions, message } = toClientError(error, surroundings)
     const ofField = { errors: [{ message, extensions, path: ['field'] }], data: null }
     const answers = [

@@ -82,7 +82,7 @@ describe.each(lines)('%s', (_name, line) => {
   const expected = GRAPHQL_AUDIENCES[line.audience]
   const isRefused = (credential: CredentialName) => expected[credential] !== 'served'
 
-  test('is answered to those who may ask, and refused to everybody else without a trace', async () => {
+  test('serves permitted callers, and rejects everybody else without a trace', async () => {
     const variables = await variablesOf(line)
     const before = await scene.fingerprint()
     const found: Partial<Record<CredentialName, string>> = {}
@@ -98,7 +98,7 @@ describe.each(lines)('%s', (_name, line) => {
     expect(found).toEqual(expected)
   })
 
-  test('tells nobody else anything of the account', async () => {
+  test('reveals nothing of the account to anybody else', async () => {
     const variables = await variablesOf(line)
     const own = scene.ownTexts.filter((text) => !JSON.stringify(variables).includes(text))
     for (const credential of CREDENTIALS.filter((credential) => !['inference', 'admin'].includes(credential))) {
@@ -110,7 +110,7 @@ describe.each(lines)('%s', (_name, line) => {
 
 const withObjects = lines.filter(([, { missing }]) => missing !== undefined)
 
-test.each(withObjects)('%s: an object of somebody else is as one that does not exist', async (_name, line) => {
+test.each(withObjects)('%s: treats an object of another account as missing', async (_name, line) => {
   for (const credential of ['foreignAdmin', 'otherWallet', 'session'] as const) {
     const foreign = await send(line, await variablesOf(line), credential)
     expect(foreign).toEqual(await send(line, line.missing?.(scene) ?? {}, credential))

@@ -119,7 +119,7 @@ describe.each(PLACES)('$name', ({ kind, around, field }) => {
   const selection = isLeafType(getNamedType(field.type)) ? '' : ' { __typename }'
 
   test.each(field.args.map((argument) => ({ argument, name: argument.name })))(
-    'refuses what is wrong in $name by code and by name',
+    'rejects invalid values in $name by code and by name',
     async ({ argument }) => {
       const others = field.args.filter((other) => other !== argument && isRequiredInputField(other))
       const declared = [argument, ...others].map(({ name, type }) => `$${name}: ${String(type)}`).join(', ')
@@ -137,7 +137,7 @@ describe.each(PLACES)('$name', ({ kind, around, field }) => {
     },
   )
 
-  test('refuses the same as literals', async () => {
+  test('rejects the same as literals', async () => {
     const faults: unknown[] = []
     for (const argument of field.args) {
       for (const [what, value] of HOSTILE) {

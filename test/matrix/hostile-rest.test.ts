@@ -50,7 +50,7 @@ const withBody = routes.flatMap(({ route, name }) =>
 describe.each(withBody)('$name', ({ route, name, schema }) => {
   const fields = fieldsOf(schema).map((field) => ({ field, at: field.join('.') }))
 
-  test.each(fields)('refuses what is wrong in $at of its body by code and by name', async ({ field }) => {
+  test.each(fields)('rejects invalid values in $at of its body by code and by name', async ({ field }) => {
     const faults = HOSTILE.map(async ([what, value]) => {
       const { path, body } = await lineOf(name)
       const [plain = ''] = path.split('?')
@@ -60,7 +60,7 @@ describe.each(withBody)('$name', ({ route, name, schema }) => {
     expect((await Promise.all(faults)).flat()).toEqual([])
   })
 
-  test('refuses a body that is no object, and fields that it does not have, by code', async () => {
+  test('rejects a body that is not an object, and fields that it does not have, by code', async () => {
     const { path, body } = await lineOf(name)
     const own = { ...(body as object), ...JSON.parse('{"__proto__": {"polluted": true}}') }
     const bodies = [...HOSTILE.map(([, value]) => value), { ...own, constructor: 1 }, own].map((b) => JSON.stringify(b))
@@ -91,7 +91,7 @@ const ODD_QUERIES = [
 ]
 
 describe.each(withQuery)('$name', ({ route, name, schema }) => {
-  test('refuses what is wrong in its query by code and by name, once or twice', async () => {
+  test('rejects invalid values in its query by code and by name, once or twice', async () => {
     const path = (await lineOf(name)).path.split('?')[0] ?? ''
     const faults: unknown[] = []
     for (const [field = ''] of fieldsOf(schema)) {
@@ -109,7 +109,7 @@ describe.each(withQuery)('$name', ({ route, name, schema }) => {
 const withParameter = routes.filter(({ route }) => /[:*]/.test(route.path))
 const ODD_SEGMENTS = ['%', '%zz', '%00', '%ff', '%2e%2e%2f', '%c0%ae', '..%5c', ';a=b', '*', '%E2%80%AE', '%F0%9F']
 
-test.each(withParameter)('$name: refuses what is wrong in its path by code', async ({ route, name }) => {
+test.each(withParameter)('$name: rejects invalid values in its path by code', async ({ route, name }) => {
   const { path, body } = await lineOf(name)
   const prefix = path.slice(0, path.lastIndexOf('/') + 1)
   const faults: unknown[] = []
@@ -133,7 +133,7 @@ const HEADERS = [
   'x-payment',
 ]
 
-test.each(routes)('$name: refuses odd headers by code', async ({ route, name }) => {
+test.each(routes)('$name: rejects odd headers by code', async ({ route, name }) => {
   const faults: unknown[] = []
   for (const header of HEADERS) {
     for (const value of ['', 'x', '\u00FF', 'x'.repeat(4_000), '{}', 'e30=', 'bnVsbA==', '__proto__', '%00']) {
@@ -151,7 +151,7 @@ test.each(routes)('$name: refuses odd headers by code', async ({ route, name }) 
 })
 
 test.each(['', '/trpc', '/graphql', '/metrics', '/health/live', '/api/v1/nothing', '/api/v1x'])(
-  'a path that nobody can read, below %j, is refused without a word about the process',
+  'a path that nobody can read, below %j, is rejected without a word about the process',
   async (prefix) => {
     for (const segment of [...ODD_SEGMENTS, 'x'.repeat(8_000), '//', '/..', '?%ff', '%0d%0aX: y']) {
       const response = await fetch(`${scene.server.url}${prefix}/${segment}`)

@@ -43,7 +43,7 @@ const withInput = Object.entries(PROCEDURES).flatMap(([path, { _def }]) =>
 )
 
 describe.each(withInput)('$path', ({ path, schema, isQuery }) => {
-  test('refuses what is wrong in any field of its input by code and by name', async () => {
+  test('rejects invalid values in any field of its input by code and by name', async () => {
     const base = await TRPC_LINES[path]?.(scene)
     for (const field of [[], ...fieldsOf(schema, 2)]) {
       const faults = HOSTILE.map(async ([what, value]) => {

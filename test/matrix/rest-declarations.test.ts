@@ -92,7 +92,7 @@ describe.each(routes)('$name', ({ route, name }) => {
     expect(found).toEqual([])
   })
 
-  test('rejects what is wrong by the codes that it declares', async () => {
+  test('rejects invalid values by the codes that it declares', async () => {
     const [path = ''] = (await line.request(scene)).path.split('?')
     const up = path.slice(0, path.lastIndexOf('/') + 1)
     const inPath = route.parameters?.path === undefined ? [] : [{ path: `${up}nothing` }, { path: `${up}%ff` }]

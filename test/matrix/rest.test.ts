@@ -47,7 +47,7 @@ test('every route has its line, and every line its route', () => {
   expect(Object.keys(REST_LINES).toSorted()).toEqual(known.toSorted())
 })
 
-test('a request that is let through leaves a trace, or the traces of refused ones would prove nothing', async () => {
+test('an admitted request leaves a trace, or the missing traces of rejected ones would prove nothing', async () => {
   const before = await scene.fingerprint()
   const paid = { path: '/chat/completions', body: CHAT }
   expect(verdictOf(await send('POST /chat/completions', paid, 'inference'))).toBe('served')
@@ -60,7 +60,7 @@ describe.each(lines)('%s', (name, line) => {
   const expected = expectedOf(line)
   const letThrough = (credential: CredentialName) => expected[credential] === (line.served ?? 'served')
 
-  test('is answered to those who may call it, and refused to everybody else without a trace', async () => {
+  test('serves permitted callers, and rejects everybody else without a trace', async () => {
     const request = await line.request(scene)
     const before = await scene.fingerprint()
     const found: Partial<Record<CredentialName, string>> = {}
@@ -74,7 +74,7 @@ describe.each(lines)('%s', (name, line) => {
     expect(found).toEqual(expected)
   })
 
-  test('tells nobody else anything of the account', async () => {
+  test('reveals nothing of the account to anybody else', async () => {
     const request = await line.request(scene)
     const own = scene.ownTexts.filter((text) => !JSON.stringify(request).includes(text))
     for (const credential of CREDENTIALS.filter((credential) => !['inference', 'admin'].includes(credential))) {
@@ -98,7 +98,7 @@ function anonymous({ status, headers, text }: Answer, { path, body }: RestReques
   return { status, headers: kept.map(([header, value]) => [header, hide(value)]), text: hide(text) }
 }
 
-test.each(withObjects)('%s: an object of somebody else is as one that does not exist', async (name, line) => {
+test.each(withObjects)('%s: treats an object of another account as missing', async (name, line) => {
   const stranger = line.audience === 'wallet' ? 'otherWallet' : 'foreignAdmin'
   const [foreign, missing] = [await line.request(scene), line.missing?.(scene) ?? { path: '' }]
   const about = async (request: RestRequest) => anonymous(await send(name, request, stranger), request)

@@ -36,7 +36,7 @@ test('every procedure has its line, and every line its procedure', () => {
 })
 
 describe.each(Object.entries(TRPC_LINES))('%s', (path, inputOf) => {
-  test('serves operators, and refuses everybody else without a trace or a word', async () => {
+  test('serves operators, and rejects everybody else without a trace or a word', async () => {
     const input = await inputOf(scene)
     const before = await scene.fingerprint()
     const found: Partial<Record<CredentialName, string>> = {}
@@ -59,7 +59,7 @@ describe.each(Object.entries(TRPC_LINES))('%s', (path, inputOf) => {
   })
 })
 
-test('a batch is refused call by call', async () => {
+test('a batch is rejected call by call', async () => {
   const paths = 'accounts.list,platform.verify'
   for (const credential of OUTSIDERS) {
     const response = await fetch(`${scene.server.url}/trpc/${paths}?batch=1&input=${encodeURIComponent('{}')}`, {

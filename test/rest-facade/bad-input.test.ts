@@ -104,7 +104,7 @@ describe('bad input gets a clear error with the right status, and costs nothing'
     expect(await response.json()).toHaveProperty('error')
   })
 
-  test('an INFERENCE key on an ADMIN route is told that an ADMIN key is required', async () => {
+  test('an INFERENCE key on an ADMIN route gets the message that an ADMIN key is required', async () => {
     const created = await post('/api_keys', { apiKeyType: 'INFERENCE', description: 'weak' })
     const { data } = (await created.json()) as { data: { apiKey: string } }
     const response = await fetch(`${server.baseUrl}/api_keys`, { headers: { authorization: `Bearer ${data.apiKey}` } })
@@ -112,7 +112,7 @@ describe('bad input gets a clear error with the right status, and costs nothing'
     expect(await response.json()).toMatchObject({ error: 'Admin API key required' })
   })
 
-  test('a model that the key may not use is refused with the setting and the model named', async () => {
+  test('a model that the key may not use is rejected with the setting and the model named', async () => {
     const body = { apiKeyType: 'INFERENCE', description: 'private', modelPrivacy: 'PRIVATE_ONLY' }
     const { data } = (await (await post('/api_keys', body)).json()) as { data: { apiKey: string } }
     const response = await post('/chat/completions', chat({ model: 'anonymous-model' }), {
@@ -124,7 +124,7 @@ describe('bad input gets a clear error with the right status, and costs nothing'
     )
   })
 
-  test('a body of 36 MB is refused before it is read', async () => {
+  test('a body of 36 MB is rejected before it is read', async () => {
     const response = await post('/chat/completions', 'x'.repeat(36 * 1024 * 1024))
     expect(response.status).toBe(413)
     expect(await response.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
@@ -134,7 +134,7 @@ describe('bad input gets a clear error with the right status, and costs nothing'
     expect(await sendChunked(`${server.baseUrl}/api_keys`, key, 64 * 1024)).toBe(413)
   })
 
-  test('a header bomb is refused', async () => {
+  test('a header bomb is rejected', async () => {
     expect(await sendHeader(`${server.baseUrl}/models`, 'x'.repeat(64 * 1024))).toBe(431)
   })
 

@@ -20,6 +20,6 @@ test.each([
   ['gzip;q=abc', null],
   ['deflate', null],
   [',,;', null],
-])('Accept-Encoding %j is answered with %j', (header, encoding) => {
+])('Accept-Encoding %j selects %j', (header, encoding) => {
   expect(acceptedEncoding(header)).toBe(encoding)
 })

@@ -38,7 +38,7 @@ describe('pages of other origins', () => {
     })
 
   test.each(['/chat/completions', '/api_keys', '/crypto/rpc/ethereum-mainnet', '/x402/top-up', '/no-such-path'])(
-    'are told before a call of %s what they may send',
+    'learn from a preflight of %s what they may send',
     async (path) => {
       const response = await preflight(server.baseUrl + path)
       expect(response.status).toBe(204)
@@ -66,7 +66,7 @@ describe('pages of other origins', () => {
     },
   )
 
-  test('may read every header of an answer, by name', async () => {
+  test('may read every header of a response, by name', async () => {
     const answers = [
       await chat({ origin: PAGE }),
       await chat({ origin: PAGE, 'idempotency-key': 'one' }),
@@ -85,12 +85,12 @@ describe('pages of other origins', () => {
     }
   })
 
-  test('change nothing for clients that are no browser', async () => {
+  test('change nothing for clients other than browsers', async () => {
     const response = await chat()
     expect([...response.headers.keys()].filter((name) => /^(access-control|vary)/.test(name))).toEqual([])
   })
 
-  test('have no part of the operator surface', async () => {
+  test('cannot use the operator surface', async () => {
     const asked = await preflight(`${server.url}/trpc/accounts.create`)
     expect(asked.headers.get('access-control-allow-origin')).toBeNull()
     const health = await fetch(`${server.url}/metrics`, { headers: { origin: PAGE } })
@@ -104,7 +104,7 @@ describe('pages of other origins', () => {
   })
 })
 
-describe('where origins are named', () => {
+describe('pages of configured origins', () => {
   let server: TestApp
   beforeAll(async () => {
     server = await startTestApp({ file: { service: { allowedOrigins: [`${PAGE}/`] } } })
@@ -113,7 +113,7 @@ describe('where origins are named', () => {
 
   const models = (origin: string) => fetch(`${server.baseUrl}/models`, { headers: { origin } })
 
-  test('they are let in, each by its name, and caches are told', async () => {
+  test('are allowed, each by its name, and responses vary by origin for caches', async () => {
     const [asked, answer] = [await preflight(`${server.baseUrl}/models`), await models(PAGE)]
     for (const response of [asked, answer]) {
       expect(response.headers.get('access-control-allow-origin')).toBe(PAGE)
@@ -122,7 +122,7 @@ describe('where origins are named', () => {
     await answer.body?.cancel()
   })
 
-  test('pages of others may read nothing', async () => {
+  test('exclude pages of other origins, which may read nothing', async () => {
     const [asked, answer] = [
       await preflight(`${server.baseUrl}/models`, { origin: 'https://evil.example' }),
       await models('https://evil.example'),
@@ -136,7 +136,7 @@ describe('where origins are named', () => {
     expect(graphql.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('what compression depends on is told beside the origin', async () => {
+  test('get responses that vary by origin and by encoding', async () => {
     const response = await fetch(`${server.baseUrl}/crypto/rpc/no-such-network`, {
       method: 'POST',
       headers: { origin: PAGE, authorization: `Bearer ${(await server.createAccount()).adminKey}` },

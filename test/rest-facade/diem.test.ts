@@ -98,7 +98,7 @@ test("every front shows the DIEM of the day before midnight, and the next day's 
   })
 })
 
-test('what a day leaves expires by a posting of its own, and analytics count what was spent as DIEM', async () => {
+test('the unspent DIEM of a day expires as a separate ledger entry, and analytics count the spent part as DIEM', async () => {
   const owner = await createOwner()
   const { ledger } = app.app.services.money
   await show(owner)

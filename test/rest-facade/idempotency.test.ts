@@ -79,7 +79,7 @@ const rowsOf = (accountId = account.accountId) =>
   server.database.db.selectFrom('idempotency_records').selectAll().where('account_id', '=', accountId).execute()
 
 describe('a JSON-RPC request that is repeated under its key', () => {
-  test('gets the first answer byte for byte, with its price and request id, and costs nothing more', async () => {
+  test('gets the first response byte for byte, with its price and request id, and costs nothing more', async () => {
     const first = await post('once')
     const text = await first.text()
     expect(text).toBe(`{"jsonrpc":"2.0","id":9007199254740993,"result":${RESULT}}`)
@@ -119,7 +119,7 @@ describe('a JSON-RPC request that is repeated under its key', () => {
     expect([await charged(), asked()]).toEqual([PRICE, 1])
   })
 
-  test('as a batch gets the whole batch again', async () => {
+  test('gets the whole batch again if it is a batch', async () => {
     const body = `[${BALANCE},{"jsonrpc":"2.0","id":"b","method":"getSlot"}]`
     const first = await post('batch', { body })
     const text = await first.text()
@@ -132,14 +132,14 @@ describe('a JSON-RPC request that is repeated under its key', () => {
     expect([await charged(), asked()]).toEqual([35n * 625n, 1])
   })
 
-  test('as a notification gets its empty answer again', async () => {
+  test('gets its empty response again if it is a notification', async () => {
     const body = '{"jsonrpc":"2.0","method":"getBalance"}'
     expect((await post('silent', { body })).status).toBe(204)
     const repeat = await post('silent', { body })
     expect([repeat.status, await repeat.text(), isReplay(repeat), asked()]).toEqual([204, '', true, 1])
   })
 
-  test('gets an answer of 5 MB again, which was never whole in memory', async () => {
+  test('gets a response of 5 MB again, which was never whole in memory', async () => {
     node.failNext({ kind: 'huge', bytes: 5_000_000 })
     const first = Buffer.from(await (await post('huge')).arrayBuffer())
     const repeat = await post('huge')
@@ -163,7 +163,7 @@ describe('a JSON-RPC request that is repeated under its key', () => {
     expect(await charged()).toBe(PRICE)
   })
 
-  test('is executed to its end though the first client left', async () => {
+  test('is executed completely although the first client disconnected', async () => {
     const gate = Promise.withResolvers<void>()
     node.failNext({ kind: 'gate', until: gate.promise })
     const client = new AbortController()
@@ -179,7 +179,7 @@ describe('a JSON-RPC request that is repeated under its key', () => {
 })
 
 describe('a key', () => {
-  test('with another body or another network is refused, and nothing is executed', async () => {
+  test('is rejected with another body or another network, and nothing is executed', async () => {
     await post('mixed')
     const others = [{ body: `${BALANCE} ` }, { path: '/crypto/rpc/ethereum-mainnet' }, { at: twin?.url, body: '{}' }]
     for (const other of others) {
@@ -189,7 +189,7 @@ describe('a key', () => {
     expect([await charged(), asked()]).toEqual([PRICE, 1])
   })
 
-  test('is refused while its first request with another body still runs', async () => {
+  test('is rejected while its first request with another body still runs', async () => {
     const gate = Promise.withResolvers<void>()
     node.failNext({ kind: 'gate', until: gate.promise })
     const first = post('early')
@@ -199,7 +199,7 @@ describe('a key', () => {
     expect((await first).status).toBe(200)
   })
 
-  test('of another account is another key', async () => {
+  test('is independent of the same key of another account', async () => {
     await post('shared')
     const other = await server.createAccount()
     const answer = await post('shared', { adminKey: other.adminKey })
@@ -226,13 +226,13 @@ describe('a key', () => {
     expect([await charged(), asked()]).toEqual([PRICE, 1])
   })
 
-  test.each([' ', '', 'a b', 'ü', 'x'.repeat(256), 'a,b', 'a.b'])('%j is refused', async (key) => {
+  test.each([' ', '', 'a b', 'ü', 'x'.repeat(256), 'a,b', 'a.b'])('%j is rejected', async (key) => {
     const refused = await post(Buffer.from(key).toString('latin1'))
     expect([refused.status, asked()]).toEqual([400, 0])
     expect(await refused.text()).toContain('1 to 255 characters')
   })
 
-  test('of 255 characters is one', async () => {
+  test('may have 255 characters', async () => {
     const key = `${'aZ09_-'.repeat(42)}abc`
     await post(key)
     expect(isReplay(await post(key))).toBe(true)
@@ -261,7 +261,7 @@ describe('a request that failed and was not charged is not kept:', () => {
     expect([retry.status, isReplay(retry), await charged()]).toEqual([200, false, PRICE])
   })
 
-  test('also one that breaks off in mid-answer', async () => {
+  test('a request that breaks off in the middle of its response', async () => {
     node.results.set('getBalance', `"${'a'.repeat(3_000_000)}"`)
     node.failNext({ kind: 'truncate' })
     await expect(post('broken').then((response) => response.text())).rejects.toThrow('terminated')
@@ -283,7 +283,7 @@ describe('a request that failed and was not charged is not kept:', () => {
     expect(await server.balanceNanoUsd(account.accountId)).toBe(1n)
   })
 
-  test('a request that was refused may be put right under the same key', async () => {
+  test('a request that was rejected may be put right under the same key', async () => {
     expect((await post('wrong', { body: '{"method":"getEverything"}' })).status).toBe(400)
     expect((await post('wrong')).status).toBe(200)
   })
@@ -293,7 +293,7 @@ describe('creating an API key', () => {
   const path = '/api_keys'
   const body = '{"apiKeyType":"INFERENCE","description":"from a script"}'
 
-  test('twice under one key makes one, whose secret both answers show', async () => {
+  test('twice under one key creates one, whose secret is in both responses', async () => {
     const first = (await (await post('create', { path, body })).json()) as { data: { apiKey: string } }
     const repeat = await post('create', { path, body })
     expect([isReplay(repeat), await repeat.json()]).toEqual([true, first])
@@ -328,7 +328,7 @@ describe('a chat completion', () => {
     expect(cost).toBeGreaterThan(0n)
   })
 
-  test('that streams is refused under a key, with the way out', async () => {
+  test('is rejected under a key if it streams, with a hint at the alternative', async () => {
     const refused = await post('stream', { path, body: body.replace('{', '{"stream":true,') })
     expect([refused.status, server.provider.requests.length]).toEqual([400, 0])
     expect(await refused.text()).toMatch(/stream.*Idempotency-Key/)

@@ -71,7 +71,7 @@ async function sendRaw(contentType: string, text: string, path = '/read') {
 }
 
 describe('a form', () => {
-  test('is read as an object of its parts, with a list where a name is repeated', async () => {
+  test('is read as an object of its parts, with a list if a name is repeated', async () => {
     const parts: Parts = [
       ['prompt', 'größer 🦊'],
       ['image', png(1, 2), 'a.png'],
@@ -92,7 +92,7 @@ describe('a form', () => {
     ])
   })
 
-  test('is the same as another with the same parts under another boundary, and no other', async () => {
+  test('equals only a form with the same parts, under any boundary', async () => {
     const fingerprintOf = async (parts: Parts) =>
       ((await (await send('/read', formOf(parts))).json()) as { fingerprint: string }).fingerprint
     const parts: Parts = [

@@ -126,7 +126,7 @@ describe('a path below /api/v1', () => {
     ['/api/v1/nope/50%', UNREADABLE],
     ['http://elsewhere/api/v1/models/test-model?x=1', '200 test-model'],
     ['http://elsewhere/api/v1/nope', nothingAt('/api/v1/nope')],
-  ])('is served or rejected as ever: %s', async (target, outcome) => {
+  ])('is served or rejected in any spelling: %s', async (target, outcome) => {
     expect(outcomeOf(await send('GET', target))).toBe(outcome)
   })
 })
@@ -140,7 +140,7 @@ describe('a method that a path does not serve', () => {
     ['DELETE', '/api/v1/crypto/rpc/x', 'POST', 'POST'],
     ['PUT', '/api/v1/api_keys', 'POST, GET, PATCH, DELETE', 'POST or GET or PATCH or DELETE'],
     ['PATCH', '/api/v1/api_keys/generate_web3_key', 'GET, POST', 'GET or POST'],
-  ])('is answered by 405 with those that it does: %s %s', async (method, target, allowed, named) => {
+  ])('gets 405 with the served methods: %s %s', async (method, target, allowed, named) => {
     const answer = await send(method, target)
     expect([answer.headers.allow, outcomeOf(answer)]).toEqual([
       allowed,

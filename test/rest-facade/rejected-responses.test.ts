@@ -136,7 +136,7 @@ describe('an error outside of any handler', () => {
     })
   })
 
-  test('has the form of OpenAI on request beside the API as well', async () => {
+  test('has the form of OpenAI on request outside the API as well', async () => {
     const response = await fetch(`${app.url}/v1/models`, { headers: openAi })
     expect({ status: response.status, body: await response.json() }).toMatchObject({
       status: 404,
@@ -170,7 +170,7 @@ describe('a compressed request body', () => {
     expect(status).toBe(200)
   })
 
-  test('is rejected with 413 if it unpacks to more than the route takes', async () => {
+  test('is rejected with 413 if it unpacks to more than the route accepts', async () => {
     const { adminKey: key } = await app.createAccount({ tier: 'standard' })
     const bomb = gzipSync(Buffer.alloc(64 * 1024, ' '))
     const { status, body } = await send('/api_keys', { key, ...encoded('gzip', bomb) })
@@ -206,7 +206,7 @@ describe('API keys', () => {
     })
   })
 
-  test('that are revoked or expired have a code of their own', async () => {
+  test('have a code of their own if they are revoked or expired', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const create = (expiresAt: Date | null) =>
       app.app.services.access.apiKeys.createForAccount(accountId, {
@@ -226,7 +226,7 @@ describe('API keys', () => {
     })
   })
 
-  test('of type INFERENCE read what they may beside a GraphQL field that they may not', async () => {
+  test('read allowed GraphQL fields beside a forbidden one if their type is INFERENCE', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await app.app.services.access.apiKeys.createForAccount(accountId, {
       type: 'INFERENCE',
@@ -258,7 +258,7 @@ describe('API keys', () => {
     })
   })
 
-  test('that reached their limit are told the limit, what is spent, the period and its reset', async () => {
+  test('get the limit, the spending, the period and its reset when they reach their limit', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await app.app.services.access.apiKeys.createForAccount(accountId, {
       type: 'INFERENCE',

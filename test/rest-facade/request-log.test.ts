@@ -49,7 +49,7 @@ describe('a request over REST', () => {
     })
   })
 
-  it('that its provider failed is in the log and cost nothing', async () => {
+  it('is logged and costs nothing if its provider failed', async () => {
     testApp.provider.setFault('status-500', 1)
     const response = await chat()
     expect(response.status).toBe(502)
@@ -64,7 +64,7 @@ describe('a request over REST', () => {
     await testApp.assertLedgerClean()
   })
 
-  it('shows its idempotency key, and how often its answer was given again', async () => {
+  it('shows its idempotency key, and how often its response was given again', async () => {
     const headers = { 'idempotency-key': 'receipt-1' }
     const first = await chat(headers)
     await first.text()
@@ -74,7 +74,7 @@ describe('a request over REST', () => {
 })
 
 describe.runIf('url' in redis)('usageRecorded over two processes', () => {
-  it('tells a watcher at one of what the other settles, in order', async () => {
+  it('shows a watcher at one process the requests that the other settles, in order', async () => {
     const redisUrl = 'url' in redis ? redis.url : ''
     await using own = await startTestApp({ redisUrl })
     const { adminKey } = await own.createAccount()

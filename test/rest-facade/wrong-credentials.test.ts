@@ -3,7 +3,7 @@ import { createFakeClock } from '../support/fake-clock.ts'
 import { startWalletApp } from '../support/wallet-app.ts'
 import { fieldHeader, naclSigner } from '../support/wallet-signers.ts'
 
-test('whoever guesses keys or signatures is stopped, and who has right ones behind the same address goes on', async () => {
+test('a client that guesses keys or signatures is blocked, and valid credentials behind the same address keep working', async () => {
   const clock = createFakeClock()
   await using app = await startWalletApp({ overrides: { clock } })
   const { adminKey } = await app.createAccount()

@@ -65,7 +65,7 @@ describe('createApiKey', () => {
     expect(await isServed(created.secret)).toBe(true)
   })
 
-  it('reads an amount in the document as it is written, without rounding', async () => {
+  it('reads an amount in the document exactly, without rounding', async () => {
     const answer = await run(
       `mutation { createApiKey(input: { type: INFERENCE, description: "x", limits: { usd: 9007199.254740993 } }) {
         ... on CreateApiKeySuccess { apiKey { limits { usd diem } } } } }`,
@@ -88,7 +88,7 @@ describe('createApiKey', () => {
   it.each([
     ['an expiry in the past', { expiresAt: '2026-01-01T00:00:00Z' }, 'expiresAt'],
     ['a limit beyond what is counted', { limits: { usd: '10000000000' } }, 'limits.usd'],
-  ])('refuses %s in a member of the result', async (_name, fields, path) => {
+  ])('rejects %s in a member of the result', async (_name, fields, path) => {
     const created = await create({ type: 'ADMIN', description: 'x', ...fields })
     expect(created).toMatchObject({ __typename: 'InvalidInput', fields: [{ path }] })
   })
@@ -101,7 +101,7 @@ describe('createApiKey', () => {
     ['a day that does not exist', { expiresAt: '2027-02-30T00:00:00Z' }],
     ['an unknown field', { note: 'x' }],
     ['an unknown type', { type: 'ROOT' }],
-  ])('refuses %s as an operation that does not fit', async (_name, fields) => {
+  ])('rejects %s as an operation that does not fit', async (_name, fields) => {
     const answer = await run(CREATE, { input: { type: 'ADMIN', description: 'x', ...fields } })
     expect(codes(answer)).toEqual(['BAD_USER_INPUT'])
   })
@@ -124,7 +124,7 @@ describe('createApiKey', () => {
 })
 
 describe('updateApiKey', () => {
-  it('changes what is present, keeps what is absent, and removes what is null', async () => {
+  it('changes present fields, keeps absent ones, and removes null ones', async () => {
     const { apiKey } = await create({
       type: 'INFERENCE',
       description: 'before',
@@ -154,7 +154,7 @@ describe('updateApiKey', () => {
   it.each([
     ['description', null],
     ['limitPeriod', null],
-  ])('refuses %s: %s', async (field, value) => {
+  ])('rejects %s: %s', async (field, value) => {
     const { apiKey } = await create({ type: 'INFERENCE', description: 'x' })
     const answer = await run(UPDATE, { input: { id: apiKey.id, [field]: value } })
     expect(answer.data.updateApiKey.fields).toMatchObject([{ path: field }])
@@ -185,14 +185,14 @@ describe('rotateApiKey', () => {
     expect(await isServed(old.secret)).toBe(false)
   })
 
-  it.each([-1, 604_801])('refuses a grace of %i seconds', async (graceSeconds) => {
+  it.each([-1, 604_801])('rejects a grace of %i seconds', async (graceSeconds) => {
     const old = await create({ type: 'INFERENCE', description: 'app' })
     expect(await rotate(old.apiKey.id, graceSeconds)).toEqual({ fields: [{ path: 'graceSeconds' }] })
   })
 })
 
 describe('revokeApiKey', () => {
-  it('ends a key, and refuses to end it twice', async () => {
+  it('ends a key, and rejects to end it twice', async () => {
     const { apiKey, secret } = await create({ type: 'INFERENCE', description: 'x' })
     const query = `mutation ($id: ID!) { revokeApiKey(input: { id: $id }) {
       ... on RevokeApiKeySuccess { revokedApiKeyId } ... on InvalidInput { message } } }`
@@ -247,7 +247,7 @@ describe('apiKeys', () => {
     })
   })
 
-  it('refuses a cursor of another list and of another account', async () => {
+  it('rejects a cursor of another list and of another account', async () => {
     const query = (list: string) => `{ viewer { ${list}(first: 1) { pageInfo { endCursor } } } }`
     const { endCursor: ofLedger } = (await run(query('ledger'))).data.viewer.ledger.pageInfo
     const other = await harness.createAccount()
@@ -282,7 +282,7 @@ function keyRow(accountId: string, index: number) {
   }
 }
 
-it('the id that the REST API knows is refused with the one to send', async () => {
+it('the id that the REST API knows is rejected with the one to send', async () => {
   const { apiKeyId } = (await create({ type: 'INFERENCE', description: 'x' })).apiKey
   const query = 'mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { __typename } }'
   const { errors } = await run(query, { id: apiKeyId })

@@ -98,7 +98,7 @@ describe('a wrong credential', () => {
     expect(codes(await readAnswer(response))).toEqual(['UNAUTHENTICATED'])
   })
 
-  it('is refused with 429 after more than 20 in 30 seconds, while right keys of the same address are served', async () => {
+  it('is rejected with 429 after more than 20 in 30 seconds, while right keys of the same address are served', async () => {
     const harness = await startGraphqlHarness()
     const { adminKey } = await harness.createAccount()
     const guess = () => harness.run('{ viewer { id } }', { key: 'wrong' })
@@ -127,7 +127,7 @@ describe('objects of another account', () => {
   })
 
   it.each(['updateApiKey', 'rotateApiKey', 'revokeApiKey'])(
-    'are refused by %s as keys that do not exist',
+    'are rejected by %s as keys that do not exist',
     async (mutation) => {
       const query = `mutation ($id: ID!) { ${mutation}(input: { id: $id }) { ... on InvalidInput { message fields { path } } } }`
       const change = async (keyId: string) =>

@@ -177,7 +177,7 @@ describe('an event stream', () => {
     ])
   })
 
-  it('is refused as the eleventh of its key, and served once another has ended', async () => {
+  it('is rejected as the eleventh of its key, and served once another has ended', async () => {
     const { secret } = await newKey()
     const leave = new AbortController()
     const streams = await Promise.all(

@@ -42,7 +42,7 @@ describe('an unknown failure', () => {
     })
   })
 
-  it('of the authentication is 500 and says no more', async () => {
+  it('in the authentication is 500 without details', async () => {
     const own = await startGraphqlHarness()
     own.services.access.auth.authenticateKey = () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432'))
     const answer = await own.run('{ viewer { id } }', { key: 'x' })
@@ -70,7 +70,7 @@ describe('a domain error', () => {
 })
 
 describe('an operation that takes longer than 10 seconds', () => {
-  it('is refused, and what it waits for is told to stop', async () => {
+  it('is rejected, and its pending work is cancelled', async () => {
     const own = await startGraphqlHarness()
     const { adminKey } = await own.createAccount()
     const { promise: started, resolve: start } = Promise.withResolvers<RequestContext>()
@@ -110,7 +110,7 @@ describe('a browser page of another origin', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   it('has a request id of its own', async () => {
     const [a, b] = await Promise.all([harness.post('{"query":"{ __typename }"}'), harness.post('nothing')])
     expect(a.headers.get('cf-ray')).toMatch(/^[0-9a-f]{32}$/)

@@ -15,7 +15,7 @@ afterAll(() => harness.close())
 const repeat = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, i) => part(i)).join(' ')
 
-describe('an operation that asks for too much is refused before it runs:', () => {
+describe('an operation that asks for too much is rejected before it runs:', () => {
   it.each([
     ['1,000 aliases', `{ ${repeat(1_000, (i) => `a${i}: __typename`)} }`, 'QUERY_TOO_LARGE'],
     ['16 aliases', `{ viewer { ${repeat(16, (i) => `a${i}: tier`)} } }`, 'TOO_MANY_ALIASES'],
@@ -75,12 +75,12 @@ describe('an operation that asks for too much is refused before it runs:', () =>
 })
 
 describe('a page', () => {
-  it.each([['101'], ['0'], ['-1'], ['2147483647']])('of %s items is refused', async (first) => {
+  it.each([['101'], ['0'], ['-1'], ['2147483647']])('is rejected if it asks for %s items', async (first) => {
     const answer = await harness.run(`{ viewer { ledger(first: ${first}) { nodes { kind } } } }`, { key })
     expect(answer.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', field: 'first' } }])
   })
 
-  it('of 100 items is served', async () => {
+  it('may have 100 items', async () => {
     const answer = await harness.run('{ viewer { ledger(first: 100) { nodes { kind } } } }', { key })
     expect(answer.errors).toEqual([])
   })
@@ -91,21 +91,21 @@ describe('a page', () => {
 })
 
 describe('a request', () => {
-  it('of 1 MB is refused by its size', async () => {
+  it('is rejected by its size if it has 1 MB', async () => {
     const answer = await readAnswer(
       await harness.post(JSON.stringify({ query: `{ __typename } # ${'x'.repeat(1_000_000)}` })),
     )
     expect([answer.status, codes(answer)]).toEqual([413, ['PAYLOAD_TOO_LARGE']])
   })
 
-  it('of 1 MB that does not say its size is refused while it is read', async () => {
+  it('is rejected while it is read if it has 1 MB without a declared size', async () => {
     const body = new Blob(['{"query":"', 'x'.repeat(1_000_000), '"}']).stream()
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' }
     const response = await fetch(harness.url, init)
     expect([response.status, codes(await readAnswer(response))]).toEqual([413, ['PAYLOAD_TOO_LARGE']])
   })
 
-  it('with variables nested a hundred thousand deep is refused', async () => {
+  it('is rejected if its variables are nested a hundred thousand deep', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const body = `{"query":"query ($n: Int!) { models(first: $n) { nodes { name } } }","variables":{"n":${deep}}}`
     const response = await harness.post(body)
@@ -113,7 +113,7 @@ describe('a request', () => {
     expect(codes(await readAnswer(response))).toEqual(['BAD_USER_INPUT'])
   })
 
-  it('whose client leaves in the middle of its body leaves the server serving', async () => {
+  it('does not disturb the server if its client disconnects within its body', async () => {
     const { hostname, port } = new URL(harness.url)
     const socket = connect(Number(port), hostname)
     const head =
@@ -123,7 +123,7 @@ describe('a request', () => {
     expect((await harness.run('{ __typename }')).data).toEqual({ __typename: 'Query' })
   })
 
-  it('of several operations in an array is refused', async () => {
+  it('is rejected if it has several operations in an array', async () => {
     const answer = await readAnswer(
       await harness.post(JSON.stringify([{ query: '{ __typename }' }, { query: '{ __typename }' }])),
     )
@@ -144,17 +144,17 @@ describe('a request', () => {
     ['application/x-www-form-urlencoded'],
     ['multipart/form-data; boundary=x'],
     ['application/graphql'],
-  ])('as %s is refused', async (contentType) => {
+  ])('is rejected if it is sent as %s', async (contentType) => {
     const response = await harness.post(JSON.stringify({ query: '{ __typename }' }), { 'content-type': contentType })
     expect([response.status, codes(await readAnswer(response))]).toEqual([415, ['UNSUPPORTED_MEDIA_TYPE']])
   })
 
-  it('that cannot be parsed says where', async () => {
+  it('gets the position of its syntax error', async () => {
     const answer = await harness.run('{ viewer { ')
     expect(answer.errors).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' }, locations: [{ line: 1 }] }])
   })
 
-  it('with variables that do not fit is refused with a code', async () => {
+  it('is rejected with a code if its variables do not fit', async () => {
     const answer = await harness.run('query ($n: Int!) { models(first: $n) { nodes { name } } }', {
       variables: { n: 'x' },
     })

@@ -60,7 +60,7 @@ describe('ledger', () => {
     expect([first.pageInfo.hasNextPage, second.pageInfo.hasNextPage]).toEqual([true, false])
   })
 
-  it('refuses a cursor of another account', async () => {
+  it('rejects a cursor of another account', async () => {
     const other = await harness.createAccount()
     const query = '{ viewer { ledger { pageInfo { endCursor } } } }'
     const { endCursor } = (await harness.run(query, { key: other.adminKey })).data.viewer.ledger.pageInfo

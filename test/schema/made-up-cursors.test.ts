@@ -27,7 +27,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('a cursor that a caller made u
   })
   afterAll(() => server.close())
 
-  test.each(MADE_UP)('of the list %s is refused as the caller’s fault', async (list, field, key) => {
+  test.each(MADE_UP)('is rejected by the list %s as the caller’s fault', async (list, field, key) => {
     const fingerprint = createHash('sha256').update(`${list}\0${account.accountId}`).digest('base64url').slice(0, 8)
     const after = Buffer.from(JSON.stringify([fingerprint, ...key])).toString('base64url')
     const response = await fetch(`${server.url}/graphql`, {

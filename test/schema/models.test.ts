@@ -46,7 +46,7 @@ describe('models', () => {
     expect(second.data.models.pageInfo.hasNextPage).toBe(false)
   })
 
-  it('refuse a cursor of another type', async () => {
+  it('reject a cursor of another type', async () => {
     const { data } = await harness.run('{ models(type: IMAGE) { pageInfo { endCursor } } }')
     const answer = await harness.run(
       'query ($after: String) { models(type: TEXT, after: $after) { nodes { modelId } } }',

@@ -92,7 +92,7 @@ describe('the quote of a chat', () => {
     ['an unknown model', { model: 'nope', promptTokens: 1 }, 'NOT_FOUND'],
     ['a model of another type', { model: 'plain', promptTokens: 1 }, 'NOT_FOUND'],
     ['no messages', { messages: [] }, 'BAD_USER_INPUT'],
-  ])('is refused for %s', async (_name, input, code) => {
+  ])('is rejected for %s', async (_name, input, code) => {
     expect(codes(await quote({ chat: { model: 'test-model', ...input } }, account.adminKey))).toEqual([code])
   })
 
@@ -122,7 +122,7 @@ describe('the quote of images', () => {
     [{ model: 'levelled', quality: 'MEDIUM' }, 'quality'],
     [{ model: 'plain', count: 0 }, 'count'],
     [{ model: 'plain', count: 101 }, 'count'],
-  ])('%j is refused and names the field', async (input, field) => {
+  ])('%j is rejected and names the field', async (input, field) => {
     expect((await quote({ image: input })).errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', field } }])
   })
 })

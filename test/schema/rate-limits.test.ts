@@ -96,7 +96,7 @@ describe('viewer.rateLimits', () => {
 })
 
 describe('viewer.rateLimitLog', () => {
-  it("lists the account's refusals newest first, page by page", async () => {
+  it("lists the account's rejections newest first, page by page", async () => {
     await refuse(account.inferenceKey, 3)
     const first = (await harness.run(LOG, { key: account.adminKey, variables: { first: 2 } })).data.viewer.rateLimitLog
     expect(first.nodes).toHaveLength(2)
@@ -122,7 +122,7 @@ describe('viewer.rateLimitLog', () => {
 })
 
 describe('rateLimitExceeded', () => {
-  it("delivers the account's refusals, equal ones in quick succession as one event", async () => {
+  it("delivers the account's rejections, equal ones in quick succession as one event", async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.subscribe('1', EXCEEDED)
     const stranger = await harness.createAccount()

@@ -25,7 +25,7 @@ const useUp = async () => {
 }
 
 describe("an account's operations", () => {
-  it('take one request each from one window, whose numbers every answer tells', async () => {
+  it('take one request each from one window, whose numbers are in every response', async () => {
     const headers = async (key: string) => {
       const { headers } = await read(key)
       return ['limit-requests', 'remaining-requests', 'type'].map((name) => headers.get(`x-ratelimit-${name}`))
@@ -35,7 +35,7 @@ describe("an account's operations", () => {
     expect(await headers(account.adminKey)).toEqual(['3', '0', 'global'])
   })
 
-  it('are refused with a code and the wait once it is used up, and served after the announced reset', async () => {
+  it('are rejected with a code and the wait once it is used up, and served after the announced reset', async () => {
     await useUp()
     const refused = await read(account.inferenceKey)
     expect(refused.status).toBe(429)
@@ -48,14 +48,14 @@ describe("an account's operations", () => {
     expect((await read(account.inferenceKey)).errors).toEqual([])
   })
 
-  it('change nothing when they are refused', async () => {
+  it('change nothing when they are rejected', async () => {
     await useUp()
     const mutation = 'mutation { createApiKey(input: { type: ADMIN, description: "x" }) { __typename } }'
     expect(codes(await harness.run(mutation, { key: account.adminKey }))).toEqual(['RATE_LIMITED'])
     expect(await harness.keys.apiKeys.listPage(account.accountId, { first: 10 })).toMatchObject({ items: [{}, {}] })
   })
 
-  it('leave other accounts and those who send no key alone, who have no such headers', async () => {
+  it('do not count for other accounts or for callers without a key, who have no such headers', async () => {
     await useUp()
     expect((await read((await harness.createAccount()).adminKey)).errors).toEqual([])
     const anonymous = await harness.run('{ models { nodes { name } } }')
@@ -83,7 +83,7 @@ describe('a subscription', () => {
     await socket.close()
   })
 
-  it('is refused as an event stream with 429', async () => {
+  it('is rejected as an event stream with 429', async () => {
     await useUp()
     const headers = { accept: 'text/event-stream', authorization: `Bearer ${account.adminKey}` }
     const response = await harness.post(JSON.stringify({ query: BALANCE }), headers)

@@ -104,7 +104,7 @@ describe('the receipt of a request', () => {
     expect(answer.data.node).toEqual({ __typename: 'Request', requestId })
   })
 
-  it('of another account is as if it did not exist', async () => {
+  it('is null for a request of another account', async () => {
     const requestId = await settle(account)
     const other = await harness.createAccount()
     const query = 'query ($id: String!) { viewer { request(requestId: $id) { requestId } } }'
@@ -113,7 +113,7 @@ describe('the receipt of a request', () => {
   })
 
   it.each([['x'], [''], ['0'.repeat(31)], ["' or 1=1"], ['g'.repeat(32)]])(
-    'is refused for %j, which is no id',
+    'is rejected for %j, which is not an id',
     async (id) => {
       const query = 'query ($id: String!) { viewer { request(requestId: $id) { requestId } } }'
       const answer = await harness.run(query, { key: account.adminKey, variables: { id } })
@@ -177,14 +177,14 @@ describe('the log', () => {
     ['filter: { from: "9999-01-02T00:00:00Z" }', 'from'],
     ['filter: { apiKeyIds: ["x"] }', 'apiKeyIds.0'],
     ['filter: { skus: [] }', 'skus'],
-  ])('refuses %s and names the field', async (args, field) => {
+  ])('rejects %s and names the field', async (args, field) => {
     const answer = await harness.run(`{ viewer { requests(${args}) { nodes { requestId } } } }`, {
       key: account.adminKey,
     })
     expect(answer.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', field } }])
   })
 
-  it("refuses a cursor of another account's log and of another list", async () => {
+  it("rejects a cursor of another account's log and of another list", async () => {
     const other = await harness.createAccount()
     await settle(other)
     const { pageInfo } = await list(other)

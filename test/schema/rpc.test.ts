@@ -88,7 +88,7 @@ describe('quote', () => {
     ['an unknown network, listing the known', 'base', '{"method":"eth_chainId"}', /arbitrum-mainnet/],
     ['malformed JSON', 'base-mainnet', '{', /Invalid JSON/],
     ['101 items', 'base-mainnet', `[${'{"method":"eth_chainId"},'.repeat(101).slice(0, -1)}]`, /100 items/],
-  ])('refuses %s', async (_, network, body, message) => {
+  ])('rejects %s', async (_, network, body, message) => {
     const answer = await quote(network, body)
     expect(codes(answer)).toEqual(['BAD_USER_INPUT'])
     expect(answer.errors[0]?.message).toMatch(message)

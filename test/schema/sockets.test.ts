@@ -30,18 +30,18 @@ const newKey = async (expiresAt: string | null = null) => {
 const untilClosing = ({ webSocket }: GraphqlSocket) =>
   eventually(() => expect(webSocket.readyState).not.toBe(WebSocket.OPEN))
 
-describe('a socket is refused', () => {
+describe('a new socket', () => {
   it.each([
     ['without a credential', undefined],
     ['with a wrong key', { authorization: 'Bearer wrong' }],
     ['with a credential that is no text', { authorization: { bearer: 'x' } }],
-  ])('%s: 4401', async (_name, payload) => {
+  ])('is rejected with 4401: %s', async (_name, payload) => {
     const socket = await GraphqlSocket.open(harness.socketUrl)
     socket.send({ type: 'connection_init', payload })
     expect((await socket.closed).code).toBe(4401)
   })
 
-  it('with an expired key: 4401', async () => {
+  it('is rejected if its key is expired: 4401', async () => {
     const { secret } = await newKey('2026-01-15T12:00:01Z')
     harness.clock.advance(2_000)
     const socket = await GraphqlSocket.open(harness.socketUrl)
@@ -49,13 +49,13 @@ describe('a socket is refused', () => {
     expect(await socket.closed).toEqual({ code: 4401, reason: 'API key expired' })
   })
 
-  it('when it subscribes before its connection_init: 4401', async () => {
+  it('is rejected when it subscribes before its connection_init: 4401', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl)
     socket.subscribe('1', BALANCE)
     expect((await socket.closed).code).toBe(4401)
   })
 
-  it('when no connection_init comes within 3 seconds: 4408', async () => {
+  it('is rejected when no connection_init comes within 3 seconds: 4408', async () => {
     vi.useFakeTimers({ toFake: [...TIMERS] })
     const socket = await GraphqlSocket.open(harness.socketUrl)
     // A pong proves that the server serves the socket and has started its timer.
@@ -67,7 +67,7 @@ describe('a socket is refused', () => {
     expect((await socket.closed).code).toBe(4408)
   })
 
-  it('with another protocol', async () => {
+  it('is rejected if it requests another protocol', async () => {
     const socket = new GraphqlSocket(harness.socketUrl, { protocol: 'graphql-ws' })
     await once(socket.webSocket, 'error')
   })
@@ -76,7 +76,7 @@ describe('a socket is refused', () => {
     ['https://evil.example', false],
     ['https://console.example', true],
     ['null', false],
-  ])('to a browser page of %s unless its origin is allowed', async (origin, allowed) => {
+  ])('from a browser page of %s is rejected unless its origin is allowed', async (origin, allowed) => {
     const socket = new GraphqlSocket(harness.socketUrl, { headers: { origin } })
     const opened = await Promise.race([
       once(socket.webSocket, 'open').then(() => true),
@@ -86,7 +86,7 @@ describe('a socket is refused', () => {
     await socket.close()
   })
 
-  it('as the eleventh of its key, and taken once another has closed', async () => {
+  it('is rejected as the eleventh of its key, and accepted once another has closed', async () => {
     const { secret } = await newKey()
     const sockets: GraphqlSocket[] = []
     for (let i = 0; i < 10; i++) sockets.push(await GraphqlSocket.open(harness.socketUrl, secret))
@@ -99,7 +99,7 @@ describe('a socket is refused', () => {
   })
 })
 
-describe('sockets of one address that have not said who they are', () => {
+describe('unauthenticated sockets of one address', () => {
   it('are at most 3; the next is served once one of them has, or is gone', async () => {
     const { secret } = await newKey()
     const waiting = await Promise.all(Array.from({ length: 3 }, () => GraphqlSocket.open(harness.socketUrl)))
@@ -115,15 +115,15 @@ describe('sockets of one address that have not said who they are', () => {
   })
 })
 
-describe('a socket is closed', () => {
-  it('with 4403 when its key is revoked', async () => {
+describe('an open socket', () => {
+  it('is closed with 4403 when its key is revoked', async () => {
     const { secret, id } = await newKey()
     const socket = await GraphqlSocket.open(harness.socketUrl, secret)
     await harness.keys.apiKeys.revoke(account.accountId, id)
     expect(await socket.closed).toEqual({ code: 4403, reason: 'API key revoked' })
   })
 
-  it('with 4403 within 5 seconds when the message that its key was revoked is lost', async () => {
+  it('is closed with 4403 within 5 seconds when the message that its key was revoked is lost', async () => {
     const { secret, id } = await newKey()
     vi.useFakeTimers({ toFake: [...TIMERS] })
     const socket = await GraphqlSocket.open(harness.socketUrl, secret)
@@ -135,7 +135,7 @@ describe('a socket is closed', () => {
     expect((await socket.closed).code).toBe(4403)
   })
 
-  it('with 4403 when its key expires, to the millisecond', async () => {
+  it('is closed with 4403 when its key expires, to the millisecond', async () => {
     const { secret } = await newKey(new Date(harness.clock.nowMs() + 5_000).toISOString())
     vi.useFakeTimers({ toFake: [...TIMERS] })
     const socket = await GraphqlSocket.open(harness.socketUrl, secret)
@@ -150,7 +150,7 @@ describe('a socket is closed', () => {
     expect(await socket.closed).toEqual({ code: 4403, reason: 'API key expired' })
   })
 
-  it('with 4403 at the new instant when its key is given an earlier end', async () => {
+  it('is closed with 4403 at the new instant when its key is given an earlier end', async () => {
     const { secret, id } = await newKey()
     vi.useFakeTimers({ toFake: [...TIMERS] })
     const socket = await GraphqlSocket.open(harness.socketUrl, secret)
@@ -161,26 +161,26 @@ describe('a socket is closed', () => {
     expect((await socket.closed).code).toBe(4403)
   })
 
-  it('with 1009 by a message over 64 KiB', async () => {
+  it('is closed with 1009 after a message over 64 KiB', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.subscribe('1', `{ __typename } # ${'x'.repeat(64 * 1024)}`)
     expect((await socket.closed).code).toBe(1009)
   })
 
-  it('with 4400 by a message that is none', async () => {
+  it('is closed with 4400 after a message outside the protocol', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.webSocket.send('garbage')
     expect((await socket.closed).code).toBe(4400)
   })
 
-  it('with 4409 by a second operation of the same id', async () => {
+  it('is closed with 4409 after a second operation with the same id', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.subscribe('1', BALANCE)
     socket.subscribe('1', BALANCE)
     expect((await socket.closed).code).toBe(4409)
   })
 
-  it('with 1013 when its client leaves more than 1 MiB unread', async () => {
+  it('is closed with 1013 when its client leaves more than 1 MiB unread', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     socket.webSocket.pause()
     const ping = JSON.stringify({ type: 'ping', payload: { filler: 'x'.repeat(60_000) } })
@@ -190,7 +190,7 @@ describe('a socket is closed', () => {
     expect((await socket.closed).code).toBe(1013)
   })
 
-  it('when its client answers no ping for 15 seconds, and not while it does', async () => {
+  it('is closed when its client answers no ping for 15 seconds, and not while it does', async () => {
     vi.useFakeTimers({ toFake: [...TIMERS] })
     const alive = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     const dead = new GraphqlSocket(harness.socketUrl, { autoPong: false })
@@ -208,7 +208,7 @@ describe('a socket is closed', () => {
     await alive.close()
   })
 
-  it('with 1001 when the server goes', async () => {
+  it('is closed with 1001 when the server shuts down', async () => {
     const harness = await startGraphqlHarness()
     const { adminKey } = await harness.createAccount()
     const socket = await GraphqlSocket.open(harness.socketUrl, adminKey)
@@ -237,7 +237,7 @@ describe('operations on a socket', () => {
     await socket.close()
   })
 
-  it('beyond those are refused with a code, and after 100 refusals the socket is closed', async () => {
+  it('beyond those are rejected with a code, and after 100 rejections the socket is closed', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.adminKey)
     for (let id = 0; id < 10_000; id++) socket.subscribe(String(id), BALANCE)
     const refusals: unknown[] = []
@@ -269,7 +269,7 @@ describe('operations on a socket', () => {
     await socket.close()
   })
 
-  it('answer queries and mutations as well', async () => {
+  it('serve queries and mutations as well', async () => {
     const socket = await GraphqlSocket.open(harness.socketUrl, account.inferenceKey)
     socket.subscribe('1', '{ viewer { accountId name } }')
     expect(await socket.next()).toMatchObject({

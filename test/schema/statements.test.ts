@@ -75,13 +75,13 @@ const queryOf = (selection: string) => {
 }
 
 describe('the number of SQL statements', () => {
-  it.each(AREAS)('of %s is bounded, however long the page', async (_area, selection, statementsMax) => {
+  it.each(AREAS)('for %s is bounded, however long the page', async (_area, selection, statementsMax) => {
     const query = queryOf(selection)
     expect(await statementsOf(query, { n: 1, requestId })).toBeLessThanOrEqual(statementsMax)
     expect(await statementsOf(query, { n: 15, requestId })).toBeLessThanOrEqual(statementsMax)
   })
 
-  it('of everything at once is not above that of its areas', async () => {
+  it('for all areas together is not higher than their sum', async () => {
     const most = AREAS.reduce((sum, [, , statementsMax]) => sum + statementsMax, 0)
     const query = queryOf(AREAS.map(([, selection]) => selection).join(' '))
     expect(await statementsOf(query, { n: 15, requestId })).toBeLessThanOrEqual(most)
@@ -97,7 +97,7 @@ describe('the number of SQL statements', () => {
     expect(names.filter((name) => !covered.has(name) && !free.has(name))).toEqual([])
   })
 
-  it('of the dashboard is at most 8', async () => {
+  it('for the dashboard is at most 8', async () => {
     const query = await readFile(join(import.meta.dirname, '../../client/queries/dashboard.graphql'), 'utf8')
     expect(await statementsOf(query, { from: '2025-12-17', to: '2026-01-15' })).toBeLessThanOrEqual(8)
   })

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a change that the database could not be asked about reaches its watchers when it answers again', async () => {
+test('a change during a database outage reaches its watchers when the database responds again', async () => {
   await using server = await startTestApp()
   const { adminKey } = await server.createAccount()
   const watch = async (subscription: string) => {

@@ -45,14 +45,14 @@ const take = async (count: number): Promise<{ charges: number[]; cursor: string 
 const upTo = (count: number, from = 1) => Array.from({ length: count }, (_, index) => index + from)
 
 describe('usageRecorded', () => {
-  it('begins with where it stands, then gives each settled request once and in order', async () => {
+  it('begins with its current cursor, then returns each settled request once and in order', async () => {
     subscribe('1')
     expect(await next()).toMatchObject({ requests: [], missed: false })
     for (const charge of upTo(20)) await settle(BigInt(charge))
     expect((await take(20)).charges).toEqual(upTo(20))
   })
 
-  it('tells of requests that cost nothing, and of no other account', async () => {
+  it('includes requests that cost nothing, and none of other accounts', async () => {
     subscribe('1')
     await next()
     const stranger = await harness.createAccount()
@@ -107,14 +107,14 @@ describe('usageRecorded', () => {
     await Promise.all(watchers.map((watcher) => watcher.close()))
   })
 
-  it.each([['x'], ['']])('refuses the cursor %j', async (after) => {
+  it.each([['x'], ['']])('rejects the cursor %j', async (after) => {
     subscribe('1', after)
     expect(await socket.next()).toMatchObject({
       payload: { errors: [{ extensions: { code: 'BAD_USER_INPUT', field: 'after' } }] },
     })
   })
 
-  it('is refused to an INFERENCE key', async () => {
+  it('is rejected to an INFERENCE key', async () => {
     const other = await GraphqlSocket.open(harness.socketUrl, account.inferenceKey)
     other.subscribe('1', 'subscription { usageRecorded { cursor } }')
     expect(await other.next()).toMatchObject({ payload: { errors: [{ extensions: { code: 'FORBIDDEN' } }] } })

@@ -35,7 +35,7 @@ const read = (input: object) => harness.run(QUERY, { key: account.adminKey, vari
 const usage = async (input: object) => (await read(input)).data.viewer.usage
 
 describe('usage', () => {
-  it('without an input is the last 7 days in one row', async () => {
+  it('covers the last 7 days in one row without an input', async () => {
     const query = '{ viewer { usage { from to rows { requests amount day } totals { requests amount } } } }'
     expect((await harness.run(query, { key: account.adminKey })).data.viewer.usage).toEqual({
       from: '2026-01-09',
@@ -105,18 +105,18 @@ describe('usage', () => {
     ['from', { from: '2026-02-30', to: '2026-03-01' }],
     ['from', { from: '9999-01-01', to: '9999-12-31' }],
     ['filter.apiKeyIds.0', { filter: { apiKeyIds: ["' or 1 = 1"] } }],
-  ])('is refused at %s: %j', async (field, input) => {
+  ])('is rejected at %s: %j', async (field, input) => {
     expect((await read(input)).errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', field } }])
   })
 
   it.each([[{ from: 20260110, to: '2026-01-11' }], [{ groupBy: ['MINUTE'] }], [{ groupBy: null }]])(
-    'is refused with a code for %j, which does not fit its types',
+    'is rejected with a code for %j, which does not fit its types',
     async (input) => {
       expect(codes(await read(input))).toEqual(['BAD_USER_INPUT'])
     },
   )
 
-  it('of another account is out of reach, even by its key', async () => {
+  it('is not visible to another account, even by its key', async () => {
     const { adminKey } = await harness.createAccount()
     const variables = { input: { filter: { apiKeyIds: [account.inferenceKeyId] } } }
     const answer = await harness.run(QUERY, { key: adminKey, variables })

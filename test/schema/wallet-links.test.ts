@@ -76,37 +76,40 @@ describe('linkWallet', () => {
   test.each([
     ['EVM', viemSigner],
     ['SOLANA', naclSigner],
-  ])('%s: moves what is free by two postings; the wallet is the account from then on', async (chainName, create) => {
-    const { signer, accountId: ownId } = await app.createWallet(3n * USD, create())
-    const account = await app.createAccount({ grantNanoUsd: 2n * USD })
-    const { data, errors } = await link(signer, account)
-    expect(errors).toEqual([])
-    const wallet = { chain: chainName, address: walletOf(signer).address }
-    expect(data.linkWallet).toMatchObject({ movedUsd: '3', movedDiem: '0', linkedWallet: { wallet } })
-    expect(await rowsOf(ownId)).toEqual([
-      ['transfer', -3n * USD],
-      ['grant', 3n * USD],
-    ])
-    expect(await rowsOf(account.accountId)).toEqual([
-      ['transfer', 3n * USD],
-      ['grant', 2n * USD],
-    ])
-    expect(await balanceOf(signer)).toMatchObject({ balanceUsd: 5, canConsume: true })
-    const answered = await app.call(signer, '/chat/completions', { body: CHAT })
-    expect(answered.status).toBe(200)
-    expect(Number(answered.headers.get('x-balance-remaining'))).toBeLessThan(5)
-    expect((await rowsOf(account.accountId))[0]?.[0]).toBe('charge')
-    const { data: seen } = await run(
-      '{ viewer { wallet { address } wallets { wallet { chain address } } } }',
-      {},
-      account.adminKey,
-    )
-    expect(seen.viewer).toEqual({ wallet: null, wallets: [{ wallet }] })
-    // An operator who looks for the wallet finds both accounts.
-    const found = await app.app.services.accounts.list({ first: 10, wallet: walletOf(signer) })
-    expect(new Set(found.items.map(({ id }) => id))).toEqual(new Set([ownId, account.accountId]))
-    await app.assertLedgerClean()
-  })
+  ])(
+    '%s: moves the free balance by two transfers; afterwards the wallet acts as the account',
+    async (chainName, create) => {
+      const { signer, accountId: ownId } = await app.createWallet(3n * USD, create())
+      const account = await app.createAccount({ grantNanoUsd: 2n * USD })
+      const { data, errors } = await link(signer, account)
+      expect(errors).toEqual([])
+      const wallet = { chain: chainName, address: walletOf(signer).address }
+      expect(data.linkWallet).toMatchObject({ movedUsd: '3', movedDiem: '0', linkedWallet: { wallet } })
+      expect(await rowsOf(ownId)).toEqual([
+        ['transfer', -3n * USD],
+        ['grant', 3n * USD],
+      ])
+      expect(await rowsOf(account.accountId)).toEqual([
+        ['transfer', 3n * USD],
+        ['grant', 2n * USD],
+      ])
+      expect(await balanceOf(signer)).toMatchObject({ balanceUsd: 5, canConsume: true })
+      const answered = await app.call(signer, '/chat/completions', { body: CHAT })
+      expect(answered.status).toBe(200)
+      expect(Number(answered.headers.get('x-balance-remaining'))).toBeLessThan(5)
+      expect((await rowsOf(account.accountId))[0]?.[0]).toBe('charge')
+      const { data: seen } = await run(
+        '{ viewer { wallet { address } wallets { wallet { chain address } } } }',
+        {},
+        account.adminKey,
+      )
+      expect(seen.viewer).toEqual({ wallet: null, wallets: [{ wallet }] })
+      // An operator who looks for the wallet finds both accounts.
+      const found = await app.app.services.accounts.list({ first: 10, wallet: walletOf(signer) })
+      expect(new Set(found.items.map(({ id }) => id))).toEqual(new Set([ownId, account.accountId]))
+      await app.assertLedgerClean()
+    },
+  )
 
   test('signs the challenge of the account, and a wallet without an account of its own links too', async () => {
     const account = await app.createAccount()
@@ -177,7 +180,7 @@ describe('linkWallet', () => {
     expect((await app.app.services.wallets.links.list(account.accountId)).length).toBe(20)
   })
 
-  test('two accounts that link one wallet at once: one gets it, and its money', async () => {
+  test('gives a wallet and its money to only one of two accounts that link it at once', async () => {
     const { signer } = await app.createWallet(7n * USD)
     const accounts = await Promise.all(Array.from({ length: 4 }, () => app.createAccount({ grantNanoUsd: 0n })))
     const answers = await Promise.all(accounts.map((account) => link(signer, account)))
@@ -210,7 +213,7 @@ describe('linkWallet', () => {
     await app.assertLedgerClean()
   })
 
-  test("what is left of the wallet's DIEM of the day moves as DIEM", async () => {
+  test("moves the rest of the wallet's DIEM of the day as DIEM", async () => {
     const { signer, accountId: ownId } = await app.createWallet(USD)
     await app.app.services.accounts.setStake(ownId, 5n * USD)
     const account = await app.createAccount({ grantNanoUsd: 0n })

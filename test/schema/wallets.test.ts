@@ -60,7 +60,7 @@ describe('a wallet in GraphQL', () => {
     })
   })
 
-  test('that was never credited is an account all the same', async () => {
+  test('has an account even if it was never credited', async () => {
     const signer = viemSigner()
     const { sessionToken } = await signIn(signer)
     const { data, errors } = await run('{ viewer { name kind tier wallet { address } balances { balance } } }', {
@@ -88,7 +88,7 @@ describe('a wallet in GraphQL', () => {
     expect(repeated.errors[0]?.extensions).toMatchObject({ reason: 'X402_SIGN_IN_NONCE_REUSED' })
   })
 
-  test('learns why its signature is refused', async () => {
+  test('gets the reason why its signature is rejected', async () => {
     const payload = await fieldHeader({ ...naclSigner(), sign: naclSigner().sign })
     const { errors } = await run(SIGN_IN, { variables: { payload } })
     expect(errors[0]?.extensions).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'X402_SIGN_IN_INVALID_SIGNATURE' })

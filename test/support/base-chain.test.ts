@@ -44,7 +44,7 @@ describe('the dollar token on the test chain, as stock facilitators see it', () 
     expect(await settle(payload)).toBe('invalid_exact_evm_nonce_already_used')
   })
 
-  test('takes the signature of a contract wallet that stands, and of one yet to be deployed', async () => {
+  test('accepts the signature of a deployed contract wallet, and of an undeployed one', async () => {
     const owner = createPayer()
     const wallet = await chain.deployWallet(owner.address)
     await chain.fund(wallet, 5_000_000n)
@@ -56,7 +56,7 @@ describe('the dollar token on the test chain, as stock facilitators see it', () 
     expect(await settle(undeployed)).toBe('settled')
   })
 
-  test('refuses what is early, late, cancelled, unfunded, signed for another chain or taken by a front-runner', async () => {
+  test('rejects authorisations that are early, late, cancelled, unfunded, for another chain or submitted by a front-runner', async () => {
     const payer = await createFundedPayer(chain)
     const now = BigInt(Math.floor(Date.now() / 1000))
     expect(await settle(await signAuthorization(payer, { validAfter: now + 100n }))).toContain('valid_after')

@@ -60,7 +60,7 @@ describe('USDC on the Solana test chain, as stock clients and facilitators see i
     expect(await settle(await pay({ feePayer: stranger.address }))).toContain('fee_payer')
   })
 
-  test('a transaction that waits is processed when the chain goes on, unless it has expired by then', async () => {
+  test('a transaction that waits is processed when the chain continues, unless it has expired by then', async () => {
     const known = chain.ledger.history.length
     chain.ledger.stopProcessing()
     const settling = settle(await pay())

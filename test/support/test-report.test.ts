@@ -19,7 +19,7 @@ describe('the closing line of npm test', () => {
     expect(formatSummary(summaryOf(files, false))).toBe('3 passed, 1 failed')
   })
 
-  it('comes after the list of what was skipped, alone on its line', () => {
+  it('comes after the list of skipped tests, alone on its line', () => {
     const files = [file('passed', test('a', 'passed'), test('redis shares windows', 'skipped'), test('c', 'pending'))]
     expect(formatSummary(summaryOf(files)).split('\n')).toEqual([
       '2 skipped:',

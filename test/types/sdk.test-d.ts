@@ -46,7 +46,7 @@ declare const sluice: SluiceClient
 const request = { model: 'm', messages: [{ role: 'user' as const, content: 'x' }] }
 
 describe('chat', () => {
-  test('gives a completion or a stream, by what was asked for', () => {
+  test('gives a completion or a stream, by the request', () => {
     const { create } = sluice.chat.completions
     expectTypeOf(create(request)).toEqualTypeOf<ApiPromise<ChatCompletion>>()
     expectTypeOf(create({ ...request, stream: false })).toEqualTypeOf<ApiPromise<ChatCompletion>>()
@@ -56,29 +56,29 @@ describe('chat', () => {
     expectTypeOf<ChatStream>().toExtend<AsyncIterable<ChatCompletionChunk>>()
   })
 
-  test('refuses a request without a model, and takes fields that it does not know', () => {
+  test('rejects a request without a model, and takes fields that it does not know', () => {
     // @ts-expect-error a model is missing
     void sluice.chat.completions.create({ messages: [] })
     void sluice.chat.completions.create({ ...request, some_new_field: 1, reasoning_effort: 'enormous' })
   })
 })
 
-describe('an answer', () => {
-  test('has its data alone, or with everything beside it', () => {
+describe('a response', () => {
+  test('has its data alone, or with everything else', () => {
     expectTypeOf<Awaited<ApiPromise<ChatCompletion>>>().toEqualTypeOf<ChatCompletion>()
     expectTypeOf(sluice.models.list().withResponse()).resolves.toExtend<ApiResponse<unknown>>()
     expectTypeOf<ResponseInfo['cost']>().toEqualTypeOf<Cost | null>()
     expectTypeOf<Cost['nanoUsd']>().toEqualTypeOf<bigint | null>()
   })
 
-  test('of embeddings is numbers or text, by the encoding', () => {
+  test('for embeddings is numbers or text, by the encoding', () => {
     const floats = sluice.embeddings.create({ model: 'm', input: 'x' })
     expectTypeOf(floats).resolves.toEqualTypeOf<EmbeddingsResult>()
     const texts = sluice.embeddings.create({ model: 'm', input: 'x', encoding_format: 'base64' })
     expectTypeOf(texts).resolves.toEqualTypeOf<EmbeddingsResult<string>>()
   })
 
-  test('of a node has the type that the caller says, unknown otherwise', () => {
+  test('from a node has the type given by the caller, otherwise unknown', () => {
     expectTypeOf(sluice.rpc.request('n', { method: 'm' })).resolves.toEqualTypeOf<unknown>()
     expectTypeOf(sluice.rpc.request<string>('n', { method: 'm' })).resolves.toEqualTypeOf<string>()
     const outcome = {} as RpcOutcome
@@ -88,7 +88,7 @@ describe('an answer', () => {
 })
 
 describe('lists', () => {
-  test('give their items, page by page where one wants', () => {
+  test('give their items, page by page if requested', () => {
     expectTypeOf(sluice.ledger.list()).toEqualTypeOf<Pages<LedgerEntry>>()
     expectTypeOf(sluice.requests.list({ skus: ['x'] })).toEqualTypeOf<Pages<RequestRecord>>()
     expectTypeOf<Pages<number>>().toExtend<AsyncIterable<number>>()
@@ -108,7 +108,7 @@ describe('GraphQL', () => {
     expectTypeOf(sluice.usageRecorded()).toEqualTypeOf<AsyncIterableIterator<RecordedUsage>>()
   })
 
-  test('results of mutations are told apart by their type name', () => {
+  test('distinguishes results of mutations by their type name', () => {
     const result = {} as RotateApiKeyData['rotateApiKey']
     if (result.__typename === 'RotateApiKeySuccess') expectTypeOf(result.secret).toEqualTypeOf<string>()
     else expectTypeOf(result.message).toEqualTypeOf<string>()
@@ -135,7 +135,7 @@ describe('wallets', () => {
     expectTypeOf<{ address: string }>().not.toExtend<Wallet>()
   })
 
-  test('are linked as they are, or by what one of them signed elsewhere', () => {
+  test('are linked directly, or by a message that one of them signed elsewhere', () => {
     expectTypeOf(sluice.account.linkWallet).parameter(0).toEqualTypeOf<Wallet | string>()
     expectTypeOf(sluice.account.linkWallet('signed')).toEqualTypeOf<ApiPromise<WalletLink>>()
     expectTypeOf(sluice.account.wallets()).resolves.toEqualTypeOf<LinkedWallet[]>()
@@ -162,7 +162,7 @@ describe('periods of analytics', () => {
 })
 
 describe('errors', () => {
-  test('have one base, and the facts of an answer where there was one', () => {
+  test('have one base, and the facts of a response if there was one', () => {
     expectTypeOf<RateLimitError>().toExtend<ApiError>()
     expectTypeOf<AuthenticationError>().toExtend<SluiceError>()
     expectTypeOf<TimeoutError>().toExtend<ConnectionError>()
@@ -180,7 +180,7 @@ describe('the types of the wire', () => {
     expectTypeOf<ReturnType<typeof toListedKey>>().toExtend<ApiKey>()
   })
 
-  test("of the operator surface are the router's own", () => {
+  test('match the router for the operator surface', () => {
     const operator = createOperatorClient<AppRouter>({ baseUrl: '', operatorToken: '' })
     type Inputs = inferRouterInputs<AppRouter>['accounts']
     type Outputs = inferRouterOutputs<AppRouter>['accounts']

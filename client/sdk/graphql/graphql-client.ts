@@ -26,7 +26,7 @@ export function runOperation<Data, Variables>(
   return pickFromOperation(transport, { ...operation, toResult: (data: Data) => data }, options)
 }
 
-/** The same, for the part of the data that is wanted. */
+/** The same, for a part of the data. */
 export function pickFromOperation<Data, Variables, Result>(
   transport: Transport,
   { document, variables, toResult }: Operation<Data, Variables> & { toResult: ToResult<Data, Result> },
@@ -45,7 +45,7 @@ export function pickFromOperation<Data, Variables, Result>(
   )
 }
 
-/** The data of a GraphQL result; throws where it has errors. */
+/** The data of a GraphQL result; throws if it has errors. */
 export function readData(result: unknown, response: ResponseInfo | null): unknown {
   if (!isRecord(result)) throw toApiError(null, 500, response)
   if (Array.isArray(result['errors'])) throw toApiError(result, response?.status ?? 200, response)

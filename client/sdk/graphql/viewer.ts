@@ -17,7 +17,7 @@ export interface PageOptions {
 const PAGE_SIZE = 100
 
 interface Operation<Viewer, Variables> {
-  /** Answers null where no credential was sent. */
+  /** Returns null if no credential was sent. */
   document: TypedDocument<{ viewer: Viewer | null }, Variables>
   variables: Variables
 }
@@ -27,7 +27,7 @@ interface Connection<Item> {
   pageInfo: PageEnd
 }
 
-/** What an operation says about the caller's own account; throws AuthenticationError where nobody calls. */
+/** The part of a result about the caller's own account; throws AuthenticationError if no credential was sent. */
 export function readViewer<Viewer, Variables, Data>(
   transport: Transport,
   { toData, ...operation }: Operation<Viewer, Variables> & { toData: (viewer: Viewer) => Data },
@@ -61,7 +61,10 @@ export function listOfViewer<Viewer, Variables extends { first: number }, Item>(
   })
 }
 
-/** The value of a field that is null only if the credential may not read it, which has failed the whole call before. */
+/**
+ * The value of a field that is null only if the credential may not read it; in that case the whole call has already
+ * failed.
+ */
 export function requireField<Value>(value: Value | null): Value {
   if (value === null) throw new SluiceError('The service returned neither the field nor an error')
   return value

@@ -19,7 +19,7 @@ export type ApiPromise<Data> = Promise<Data> & {
 export function toApiPromise<Data>(answer: Promise<ApiResponse<Data>>): ApiPromise<Data> {
   const data = answer.then((answered) => answered.data)
   const withResponse = (): Promise<ApiResponse<Data>> => {
-    // Whoever takes the whole answer hears of its failure there.
+    // A caller that uses `withResponse()` sees the failure there.
     data.catch(() => {})
     return answer
   }

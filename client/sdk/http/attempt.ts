@@ -1,6 +1,6 @@
 import { AbortedError, ConnectionError, SluiceError, TimeoutError } from '../errors.ts'
 
-/** Codes of Node's network errors that come before anything was sent. Browsers do not tell. */
+/** Codes of Node's network errors before anything was sent. Browsers do not report a cause. */
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 
 export interface CallLimits {
@@ -10,7 +10,7 @@ export interface CallLimits {
   deadlineAtMs: number
 }
 
-/** One try of a call: it ends when it takes too long, or when the caller aborts. */
+/** One attempt of a call: it ends when it takes too long, or when the caller aborts. */
 export class Attempt {
   readonly #limits: CallLimits
   readonly #controller = new AbortController()
@@ -27,7 +27,7 @@ export class Attempt {
     return this.#controller.signal
   }
 
-  /** Gives the next step its whole time again. */
+  /** Restarts the time limit for the next step. */
   arm(): void {
     clearTimeout(this.#timer)
     if (this.signal.aborted) return
@@ -40,19 +40,19 @@ export class Attempt {
     this.#timer = setTimeout(() => this.#controller.abort(error), Math.max(0, Math.min(timeoutMs, untilDeadlineMs)))
   }
 
-  /** Lets go of the timer and of the caller's signal. */
+  /** Clears the timer and stops listening to the caller's signal. */
   end(): void {
     clearTimeout(this.#timer)
     this.#limits.signal?.removeEventListener('abort', this.#abort)
   }
 
-  /** Ends the try and closes its connection. */
+  /** Ends the attempt and closes its connection. */
   cancel(): void {
     this.#controller.abort(new AbortedError('The stream was closed'))
     this.end()
   }
 
-  /** What was thrown on the way, as one of this package's errors. */
+  /** Converts anything thrown to one of this package's errors. */
   toError(thrown: unknown): SluiceError {
     if (this.signal.aborted) return this.signal.reason as SluiceError
     if (thrown instanceof SluiceError) return thrown
@@ -66,7 +66,7 @@ export function toAborted(signal: AbortSignal | undefined): AbortedError {
   return new AbortedError('The call was aborted by its AbortSignal', { cause: signal?.reason })
 }
 
-/** Whether a failure is known to have come before the service could see the request. */
+/** Whether the failure certainly happened before the service received the request. */
 export function wasNeverSent(error: SluiceError): boolean {
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && NEVER_SENT.has(String(cause.code))) return true

@@ -1,7 +1,7 @@
 import { type ApiError, createApiError, type ErrorCode, type FieldProblem, type ValidationTree } from '../errors.ts'
 import type { ResponseInfo } from './response-info.ts'
 
-/** Statuses of the codes that arrive without one: in streams, in GraphQL answers and on sockets. */
+/** Statuses of codes that arrive without one: in streams, in GraphQL responses and on sockets. */
 const STATUSES: Readonly<Record<string, number>> = {
   BAD_USER_INPUT: 400,
   UNAUTHENTICATED: 401,
@@ -34,7 +34,7 @@ interface Reading {
   details: unknown
   field: unknown
   retryAfterSeconds: unknown
-  /** Of the failure itself, where its body tells one. */
+  /** Status of the failure itself, if its body contains one. */
   status?: unknown
 }
 
@@ -56,7 +56,7 @@ export function toApiError(body: unknown, status: number, response: ResponseInfo
   })
 }
 
-/** A failure that the service answered as data, such as a member of a GraphQL result union. */
+/** A failure that the service returned as data, such as a member of a GraphQL result union. */
 export function toRefusal(
   code: ErrorCode,
   facts: { message: string; fields?: readonly FieldProblem[]; retryAfterSeconds?: number | null; body: unknown },
@@ -86,7 +86,7 @@ function readBody(body: unknown): Reading {
   return isRecord(error['data']) ? readTrpc(error, error['data']) : readOpenAi(error)
 }
 
-/** x402 puts the code where others have the text. */
+/** x402 puts the code in the field that others use for the text. */
 function readRest(root: Json): Reading {
   const { error, code, message, details, retryAfterSeconds } = root
   const text = typeof message === 'string' ? message : error
@@ -120,7 +120,7 @@ function readTrpc({ message }: Json, data: Json): Reading {
   }
 }
 
-/** `Retry-After` in seconds or as a date; the JSON-RPC route tells the end of its window instead. */
+/** `Retry-After` in seconds or as a date; the JSON-RPC route sends the end of its window instead. */
 function readRetryAfter(response: ResponseInfo | null): number | null {
   const asked = response?.headers.get('retry-after') ?? null
   if (asked !== null) {

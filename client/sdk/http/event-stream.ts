@@ -1,6 +1,6 @@
 /**
- * The data of each event of a `text/event-stream` body (WHATWG HTML 9.2.6), whichever way its bytes are cut: lines may end in
- * LF, CR LF or CR, and characters may be torn between two chunks. An event that the body cuts off is left out.
+ * The data of each event of a `text/event-stream` body (WHATWG HTML 9.2.6), however its bytes are split: lines may end
+ * in LF, CR LF or CR, and characters may be split between two chunks. An incomplete event at the end is dropped.
  */
 export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder()
@@ -8,7 +8,7 @@ export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): Async
   let data: string[] = []
   for await (const chunk of chunks) {
     text += decoder.decode(chunk, { stream: true })
-    // A CR at the end may be half of a line end.
+    // A CR at the end may be half of a line break.
     const lines = text.split(/\r\n|\n|\r(?!$)/)
     text = lines.pop() ?? ''
     for (const line of lines) {
@@ -23,7 +23,7 @@ export async function* readEventStream(chunks: AsyncIterable<Uint8Array>): Async
   if (text === '\r' && data.length > 0) yield data.join('\n')
 }
 
-/** The chunks of a body, for platforms whose streams cannot be iterated. Leaving early cancels it. */
+/** The chunks of a body, for platforms whose streams are not iterable. Leaving early cancels it. */
 export async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader()
   let ended = false

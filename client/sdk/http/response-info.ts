@@ -65,7 +65,7 @@ export interface ResponseInfo {
 export interface InfoParts {
   serviceName: string
   retries: number
-  /** The parsed body, which tells the cost of inference. */
+  /** The parsed body, which contains the cost of inference. */
   body?: unknown
 }
 
@@ -113,7 +113,7 @@ function readRateLimits(headers: Headers): RateLimits {
     }
   }
   return {
-    // The service tells one reset as an instant and the other as a duration.
+    // The service sends one reset as an instant and the other as a duration.
     requests: read('requests', (reset) => reset * 1_000),
     tokens: read('tokens', (reset) => Date.now() + reset * 1_000),
     scope: headers.get('x-ratelimit-type'),

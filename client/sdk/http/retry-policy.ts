@@ -3,38 +3,38 @@ import { wasNeverSent } from './attempt.ts'
 
 const DELAY_MS_MIN = 500
 const DELAY_MS_MAX = 8_000
-/** Up to this share of a delay is left to chance, so that clients that failed together do not come back together. */
+/** Up to this share of a delay is random, so clients that failed together do not return together. */
 const JITTER = 0.25
-/** Whoever is asked to wait longer is told so instead. */
+/** A caller gets the error if the service requests a longer wait. */
 const ASKED_SECONDS_MAX = 60
 
 /**
- * What a repeat may do. `safe`: a read. `keyed`: the service executes it once per idempotency key. `keyed_write`: as well, but
- * what stands behind the service may have executed a try that failed. `unsafe`: it would be executed twice.
+ * The effect of a repeat. `safe`: a read. `keyed`: the service executes it once per idempotency key. `keyed_write`:
+ * also keyed, but an upstream may have executed an attempt that failed. `unsafe`: it would be executed twice.
  */
 export type Repeat = 'safe' | 'keyed' | 'keyed_write' | 'unsafe'
 
-/** Answers that say that nothing was done, and to come again. */
+/** Responses which mean that nothing was done and a retry is welcome. */
 const REFUSED = new Set([429, 503])
 const FAILED = new Set([408, 500, 502, 504])
 
-/** How long to wait before the next try; undefined: there is none. */
+/** The wait before the next attempt; undefined: do not retry. */
 export function retryDelayMs(error: SluiceError, repeat: Repeat, retries: number): number | undefined {
   if (!mayRepeat(error, repeat)) return undefined
   const askedSeconds = error instanceof ApiError ? error.retryAfterSeconds : null
   if (askedSeconds === null) return backOffMs(retries)
-  // Never earlier than asked.
+  // Never earlier than requested.
   return askedSeconds > ASKED_SECONDS_MAX ? undefined : askedSeconds * 1_000 + DELAY_MS_MIN * JITTER * Math.random()
 }
 
-/** Doubles from half a second to eight, less what is left to chance. */
+/** Doubles from half a second to eight, minus the random share. */
 export function backOffMs(retries: number): number {
   return Math.min(DELAY_MS_MAX, DELAY_MS_MIN * 2 ** retries) * (1 - JITTER * Math.random())
 }
 
 function mayRepeat(error: SluiceError, repeat: Repeat): boolean {
   if (error instanceof ApiError) {
-    // A failure inside an answer, as GraphQL has them, says nothing about the rest of the operation.
+    // A failure inside a GraphQL response says nothing about the rest of the operation.
     const status = repeat === 'unsafe' ? (error.response?.status ?? 0) : error.status
     return REFUSED.has(status) || (FAILED.has(status) && (repeat === 'safe' || repeat === 'keyed'))
   }

@@ -11,7 +11,7 @@ const MAX_RETRIES = 2
 
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** From the root of the service. */
+  /** Relative to the root of the service. */
   path: string
   query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined
   /** Sent as JSON. */
@@ -19,26 +19,26 @@ export interface ApiRequest {
   repeat: Repeat
   /** Reads integers beyond 2^53 as bigint. */
   bigints?: boolean | undefined
-  /** Needs no credential; a key is sent where the client has one, a wallet is not asked to sign. */
+  /** Needs no credential; a key is sent if the client has one, a wallet is not asked to sign. */
   isPublic?: true
   options?: (RequestOptions & { idempotencyKey?: string | null | undefined }) | undefined
 }
 
-/** An answer whose head has come, with the try that reads its body. */
+/** A response whose headers have arrived, with the attempt that reads its body. */
 export interface OpenAnswer {
   response: Response
   attempt: Attempt
   retries: number
 }
 
-/** Adds what identifies the caller to the headers of one try. */
+/** Adds the caller's credential to the headers of one attempt. */
 export type Authorize = (headers: Headers, request: ApiRequest) => Promise<void>
 
 /** Sends requests with the time limits, retries and errors that all parts of the client share. */
 export class Transport {
   readonly options: ClientOptions
   readonly serviceName: string
-  /** The service's root, without a slash at its end. */
+  /** The service's root URL, without a trailing slash. */
   readonly rootUrl: string
   readonly #authorize: Authorize
 
@@ -49,7 +49,7 @@ export class Transport {
     this.#authorize = authorize
   }
 
-  /** Resolves to what `toData` makes of the parsed body. */
+  /** Resolves to the result of `toData` for the parsed body. */
   request<Data>(request: ApiRequest, toData: (body: never, response: ResponseInfo) => Data): ApiPromise<Data> {
     const answer = this.open(request, async (open) => {
       const body = parseAnswer(await open.response.text(), open.response, request.bigints === true)
@@ -60,7 +60,7 @@ export class Transport {
     return toApiPromise(answer)
   }
 
-  /** Sends until an answer succeeds that `read` can read, or no further try is due. */
+  /** Sends until `read` accepts a successful response, or no further attempt is due. */
   async open<Result>(request: ApiRequest, read: (open: OpenAnswer) => Promise<Result>): Promise<Result> {
     const { options = {} } = request
     const key = request.repeat.startsWith('keyed') ? options.idempotencyKey : null
@@ -86,7 +86,7 @@ export class Transport {
     }
   }
 
-  /** What the answer tells beside its data. */
+  /** The information of a response besides its data. */
   describe({ response, retries }: Pick<OpenAnswer, 'response' | 'retries'>, body?: unknown): ResponseInfo {
     return readResponseInfo(response, { serviceName: this.serviceName, retries, body })
   }
@@ -95,7 +95,7 @@ export class Transport {
     const headers = new Headers({ accept: 'application/json', ...this.options.headers, ...request.options?.headers })
     if (body !== undefined) headers.set('content-type', 'application/json')
     if (idempotencyKey !== null) headers.set('idempotency-key', idempotencyKey)
-    // An aborted call must not ask for a signature.
+    // An aborted call must not request a signature.
     attempt.signal.throwIfAborted()
     await this.#authorize(headers, request)
     const init: RequestInit = { method: request.method, headers, signal: attempt.signal }
@@ -128,7 +128,7 @@ export class Transport {
   }
 }
 
-/** What all tries of one call have in common. */
+/** State shared by all attempts of one call. */
 interface Call {
   request: ApiRequest
   body: string | undefined
@@ -181,7 +181,7 @@ function toJson(text: string, revive?: Reviver): unknown {
 
 type Reviver = (key: string, value: unknown, context?: { source?: string }) => unknown
 
-/** Platforms before 2025 do not tell the text of a number; there it stays a number. */
+/** Platforms before 2025 do not provide the text of a number; there it stays a number. */
 function keepInteger(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
   const source = context?.source ?? ''

@@ -6,7 +6,7 @@ import { FINAL_CLOSES, PROTOCOL, readMessage, type ServerMessage } from './live-
 import { Subscription, type SubscriptionPlan } from './subscription.ts'
 import type { WebSocketClass, WebSocketLike } from './web-socket.ts'
 
-/** Tries in a row that may fail, once there has been a connection: some four minutes. */
+/** Consecutive attempts that may fail after a first connection: some four minutes. */
 const RECONNECTS_MAX = 30
 /** How long a connection may take to be acknowledged. */
 const ACKNOWLEDGE_MS_MAX = 15_000
@@ -15,20 +15,20 @@ const OPEN = 1
 export interface LiveSettings {
   url: string
   webSocket: WebSocketClass | undefined
-  /** Tries after the first before there has been any connection. */
+  /** Retries before the first connection. */
   maxRetries: number
-  /** Payload of `connection_init`: who connects. */
+  /** Payload of `connection_init`, with the credential. */
   toInitPayload: () => Promise<Record<string, unknown>>
   wait: (milliseconds: number) => Promise<void>
 }
 
 /**
- * All subscriptions of a client over one socket (graphql-transport-ws). The socket opens with the first of them and closes
- * with the last; when it is lost, it is opened again, and each subscription goes on behind its last event.
+ * All subscriptions of a client over one socket (graphql-transport-ws). The socket opens with the first of them and
+ * closes with the last; after a lost connection it reopens, and each subscription continues after its last event.
  */
 export class LiveConnection {
   readonly #settings: LiveSettings
-  /** By the id under which they are subscribed on the present socket. */
+  /** By their ids on the current socket. */
   readonly #active = new Map<string, Subscription<unknown>>()
   readonly #subscriptions = new Set<Subscription<unknown>>()
   #socket: WebSocketLike | undefined
@@ -83,7 +83,7 @@ export class LiveConnection {
     this.#running = false
   }
 
-  /** One connection from its opening to its end; the error says why it ended. */
+  /** One connection from its opening to its end; returns the error that ended it. */
   async #connect(): Promise<SluiceError> {
     this.#failures++
     try {
@@ -141,7 +141,7 @@ export class LiveConnection {
     this.#send({ type: 'subscribe', id, payload: subscription.toPayload() })
   }
 
-  /** Asks for no more events, without an end for the reader. */
+  /** Stops the events without ending the subscription for its reader. */
   #stop(subscription: Subscription<unknown>): void {
     for (const [id, active] of this.#active) {
       if (active !== subscription) continue
@@ -165,7 +165,7 @@ function toCloseError(close: { code: number; reason: string; wasAcknowledged: bo
   const { code, reason, wasAcknowledged } = close
   const message = reason === '' ? `The socket was closed with code ${code}` : reason
   const status = FINAL_CLOSES[code]
-  // A credential that ended may have a successor by now, as sessions of wallets have.
+  // A credential that ended may have been replaced, as sessions of wallets are.
   if (status === undefined || (status === 401 && wasAcknowledged)) return new ConnectionError(message)
   const extensions = { code: status === 401 ? 'UNAUTHENTICATED' : 'BAD_USER_INPUT' }
   return toApiError({ errors: [{ message, extensions }] }, status, null)

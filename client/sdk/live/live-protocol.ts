@@ -2,7 +2,7 @@ import { isRecord } from '../http/error-body.ts'
 
 export const PROTOCOL = 'graphql-transport-ws'
 
-/** Closing codes after which another try would end the same way, and the status of the error that they are. */
+/** Close codes that would recur on another attempt, with the status of their error. */
 export const FINAL_CLOSES: Readonly<Record<number, number>> = {
   4400: 400,
   4401: 401,
@@ -17,7 +17,7 @@ export interface ServerMessage {
   payload: unknown
 }
 
-/** Undefined for what is no message of the protocol. */
+/** Undefined for anything that is not a message of the protocol. */
 export function readMessage(data: unknown): ServerMessage | undefined {
   try {
     const message: unknown = JSON.parse(String(data))

@@ -1,15 +1,15 @@
 import { SluiceError } from '../errors.ts'
 
-/** Events that wait for their reader; beyond them a subscription pauses until they are read. */
+/** Maximum events that wait for their reader; beyond it, a subscription pauses until they are read. */
 const WAITING_MAX = 1_000
 
 export interface SubscriptionPlan<Event> {
   query: string
-  /** What to ask for: at first with null, after a gap with the last event that came. */
+  /** The variables to subscribe with: null at first, after a gap the last event. */
   toVariables(last: Event | null): Record<string, unknown> | undefined
-  /** What of a result is the event; throws where the result is an error. */
+  /** Extracts the event from a result; throws if the result is an error. */
   toEvent(result: unknown): Event
-  /** Only the newest event matters, so that older ones need not wait for a slow reader. */
+  /** Only the newest event matters, so older ones need not wait for a slow reader. */
   newestOnly?: true
 }
 
@@ -35,7 +35,7 @@ export class Subscription<Event> implements AsyncIterableIterator<Event> {
     this.#links = links
   }
 
-  /** Nothing more is to be sent until it is drained. */
+  /** True if no more events may be sent until the reader catches up. */
   get isPaused(): boolean {
     return this.#paused
   }
@@ -61,7 +61,7 @@ export class Subscription<Event> implements AsyncIterableIterator<Event> {
     }
   }
 
-  /** Ends it after the events that wait; null is a regular end. */
+  /** Ends it after the waiting events; null is a regular end. */
   finish(error: SluiceError | null): void {
     this.#end ??= { error }
     this.#wake()
@@ -103,7 +103,7 @@ export class Subscription<Event> implements AsyncIterableIterator<Event> {
 
   #finished(end: { error: SluiceError | null }): IteratorResult<Event, undefined> {
     const { error } = end
-    // An error is told once.
+    // An error is thrown only once.
     end.error = null
     if (error !== null) throw error
     return { done: true, value: undefined }

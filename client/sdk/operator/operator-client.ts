@@ -29,11 +29,11 @@ export function createOperatorClient<Router extends RouterLike>({
   return namespaceOf(transport, []) as OperatorClient<Router>
 }
 
-/** Collects the names on the way to a procedure: `accounts.create.mutate`. */
+/** Collects the path of a procedure: `accounts.create.mutate`. */
 function namespaceOf(transport: Transport, path: readonly string[]): object {
   return new Proxy(() => {}, {
     get: (_target, name) =>
-      // A promise would otherwise take it for another promise.
+      // Otherwise `await` would treat it as a promise.
       typeof name === 'string' && name !== 'then' ? namespaceOf(transport, [...path, name]) : undefined,
     apply: (_target, _self, [input, options]: [unknown, RequestOptions | undefined]) =>
       callProcedure(transport, path, { input, options }),

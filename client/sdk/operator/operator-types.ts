@@ -1,6 +1,6 @@
 import type { RequestOptions } from '../options.ts'
 
-/** What every tRPC router looks like to the compiler, as far as types of procedures are read from it. */
+/** The part of every tRPC router type that describes its procedures. */
 export interface RouterLike {
   _def: { record: object }
 }

@@ -101,7 +101,7 @@ export class ApiKeys {
 
   /** Changes the given fields; the others stay. A limit of null removes that limit. */
   update(id: string, changes: Partial<ApiKeySettings>, options?: RequestOptions): ApiPromise<UpdatedApiKey> {
-    // The same changes twice are the same changes.
+    // Sending the same changes twice has the same effect.
     const request = { method: 'PATCH', path: PATH, body: { id, ...changes }, repeat: 'safe', options } as const
     return this.#transport.request(request, ({ data }: { data: UpdatedApiKey }) => data)
   }

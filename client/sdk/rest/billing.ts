@@ -96,7 +96,7 @@ export class Billing {
   /** Every charged line, oldest first. */
   usageHistory(filter: UsageHistoryFilter = {}, options?: RequestOptions): Pages<UsageHistoryEntry> {
     return new Pages((cursor) => {
-      // A cursor goes alone: it has the filter in it.
+      // A cursor is sent alone, because it contains the filter.
       const query = cursor === null ? { ...filter } : { cursor }
       return this.#get('usage-history', { query, options }, (page: HistoryBody) => ({
         items: page.data,

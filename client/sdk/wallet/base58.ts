@@ -9,7 +9,7 @@ export function toBase58(bytes: Uint8Array): string {
   for (let number = BigInt(`0x0${toHex(bytes)}`); number > 0n; number /= 58n) {
     text = ALPHABET.charAt(Number(number % 58n)) + text
   }
-  // Each leading zero byte is a one of its own.
+  // Each leading zero byte becomes a `1`.
   const zeros = bytes.findIndex((byte) => byte !== 0)
   return '1'.repeat(zeros === -1 ? bytes.length : zeros) + text
 }

@@ -5,13 +5,16 @@ import { WalletSession } from './wallet-session.ts'
 
 export interface Credentials {
   authorize: Authorize
-  /** For GraphQL's sockets: the key, or the session of the wallet; empty where there is neither. */
+  /** For GraphQL's sockets: the key, or the session of the wallet; empty if there is neither. */
   token: () => Promise<string>
   /** Ends the wallet's session; keys have none. */
   signOut: () => Promise<void>
 }
 
-/** How a client says who it is: a key everywhere, or a wallet by a signature for each REST request and a session for GraphQL. */
+/**
+ * The credentials of a client: a key everywhere, or a wallet with a signature for each REST request and a session for
+ * GraphQL.
+ */
 export function createCredentials(options: ClientOptions): Credentials {
   const { apiKey, wallet } = options
   if (apiKey !== undefined || wallet === undefined) {

@@ -16,7 +16,7 @@ export interface PaymentRequirement {
   extra?: Record<string, unknown>
 }
 
-/** Circle's own token on each network: its six decimals are what amounts are reckoned in. */
+/** Circle's own token on each network: amounts assume its six decimals. */
 const USDC: Readonly<Record<string, string>> = {
   'eip155:8453': '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp': 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
@@ -31,7 +31,7 @@ const TRANSFER_FIELDS = [
   { name: 'nonce', type: 'bytes32' },
 ]
 
-/** The offer that the wallet can pay. Throws where there is none, or where it asks for another token than USDC. */
+/** The offer that the wallet can pay. Throws if there is none, or if it requires a token other than USDC. */
 export function chooseRequirement(body: unknown, wallet: Wallet): PaymentRequirement {
   const family = wallet.address.startsWith('0x') ? 'eip155:' : 'solana:'
   const accepts: unknown = isRecord(body) ? body['accepts'] : undefined
@@ -52,7 +52,7 @@ export function encodePayment(accepted: PaymentRequirement, payload: object): st
   return btoa(JSON.stringify({ x402Version: 2, accepted, payload }))
 }
 
-/** A transfer that the service may send for the wallet, once and within the time that it named. */
+/** A transfer that the service may submit for the wallet, once and within its time limit. */
 export async function signEvmPayment(wallet: Wallet, requirement: PaymentRequirement): Promise<object> {
   const { extra = {}, network, asset, payTo, amount, maxTimeoutSeconds } = requirement
   if (wallet.signTypedData === undefined)

@@ -11,8 +11,8 @@ const CHAINS = {
 } as const
 
 /**
- * The value of a `SIGN-IN-WITH-X` header: the wallet's proof that this request is its own. Good for one request within five
- * minutes.
+ * The value of a `SIGN-IN-WITH-X` header: the wallet's proof that it sent this request. Valid for one request within
+ * five minutes.
  */
 export function createSignIn(wallet: Wallet, publicUrl: string): Promise<string> {
   const { host: domain, origin: uri } = new URL(publicUrl)

@@ -4,7 +4,9 @@ import { toHex } from './base58.ts'
 const FIELD = 2n ** 255n - 19n
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n
 
-/** The address that a program derives from seeds: the first hash, by a falling last seed, that is nobody's public key. */
+/**
+ * The address that a program derives from seeds: the first hash, with a decreasing last seed, that is not a public key.
+ */
 export async function deriveAddress(seeds: readonly Uint8Array[], program: Uint8Array): Promise<Uint8Array> {
   const marker = new TextEncoder().encode('ProgramDerivedAddress')
   for (let bump = 255; bump >= 0; bump--) {
@@ -25,12 +27,12 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffe
   return bytes
 }
 
-/** Whether 32 bytes are a point, that is, whether x² = (y² - 1) / (dy² + 1) has a root. */
+/** Whether 32 bytes are a point on the curve: x² = (y² - 1) / (dy² + 1) must have a root. */
 function isOnCurve(bytes: Uint8Array): boolean {
   const littleEndian = BigInt(`0x${toHex(bytes.toReversed())}`)
   const y = (littleEndian & (2n ** 255n - 1n)) % FIELD
   const ySquared = (y * y) % FIELD
-  // A quotient is a square exactly where the product is one.
+  // A quotient is a square exactly if the product is one.
   const product = ((ySquared - 1n + FIELD) * (D * ySquared + 1n)) % FIELD
   return power(product, (FIELD - 1n) / 2n) <= 1n
 }

@@ -14,10 +14,10 @@ const COMPUTE_UNITS = 20_000
 const MICRO_LAMPORTS_PER_UNIT = 1n
 const SIGNATURE_BYTES = 64
 
-/** Where each account stands in the message below. */
+/** Index of each account in the message below. */
 const AT = { feePayer: 0, owner: 1, source: 2, destination: 3, mint: 4, token: 5, computeBudget: 6, memo: 7 } as const
 
-/** A transfer whose fee the service pays: it signs after the wallet, and sends it. */
+/** A transfer whose fee the service pays: it signs after the wallet and submits it. */
 export async function signSolanaPayment(
   wallet: Wallet,
   requirement: PaymentRequirement,
@@ -47,7 +47,7 @@ async function toMessage(owner: string, requirement: PaymentRequirement, blockha
     fromBase58(COMPUTE_BUDGET_PROGRAM),
     fromBase58(MEMO_PROGRAM),
   ]
-  // Without a memo of the merchant a random one tells two equal payments apart.
+  // Without a memo of the merchant, a random one distinguishes two equal payments.
   const memo = new TextEncoder().encode(typeof extra['memo'] === 'string' ? extra['memo'] : randomHex(16))
   const transfer = concatBytes([Uint8Array.of(12), littleEndian(BigInt(amount), 8), Uint8Array.of(USDC_DECIMALS)])
   const instructions = [
@@ -56,7 +56,7 @@ async function toMessage(owner: string, requirement: PaymentRequirement, blockha
     instruction(AT.token, [AT.source, AT.mint, AT.destination, AT.owner], transfer),
     instruction(AT.memo, [], memo),
   ]
-  // Version 0; two signers, of which the owner only reads; the last four accounts are only read; no look-up tables.
+  // Version 0; two signers, of which the owner is read-only; the last four accounts are read-only; no look-up tables.
   return concatBytes([
     Uint8Array.of(0x80, 2, 1, 4),
     compact(accounts.length),

@@ -173,7 +173,7 @@ export class WalletAccount {
     return value.blockhash
   }
 
-  /** What can be paid is told as the refusal of a request that pays nothing. */
+  /** The service describes the payment options in its rejection of a request without payment. */
   async #offer(options: RequestOptions | undefined): Promise<unknown> {
     try {
       const request = { method: 'POST', path: TOP_UP_PATH, repeat: 'safe', isPublic: true, options } as const

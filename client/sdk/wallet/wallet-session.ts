@@ -6,7 +6,7 @@ import type { Transport } from '../http/transport.ts'
 /** A session is renewed this long before it ends. */
 const MARGIN_MS = 60_000
 
-/** GraphQL knows a wallet by a session, which one signature opens. */
+/** The session that identifies a wallet in GraphQL; one signature opens it. */
 export class WalletSession {
   readonly #transport: Transport
   readonly #sign: () => Promise<string>
@@ -19,7 +19,7 @@ export class WalletSession {
     this.#sign = sign
   }
 
-  /** The token for `Authorization: Bearer`; calls at the same time share one signature. */
+  /** The token for `Authorization: Bearer`; concurrent calls share one signature. */
   token(): Promise<string> {
     if (this.#token === undefined || Date.now() > this.#renewAtMs) {
       this.#renewAtMs = Number.POSITIVE_INFINITY
@@ -31,17 +31,17 @@ export class WalletSession {
     return this.#token
   }
 
-  /** Ends the session, if there is one, for whoever has its token; the next call opens another. */
+  /** Ends the session, if there is one, for every holder of its token; the next call opens another. */
   async revoke(): Promise<void> {
     const token = this.#token
     if (token === undefined) return
     const operation = { document: REVOKE_WALLET_SESSION, variables: { sessionToken: await token } }
-    // From here on: live data that goes on must not come back with what is being ended.
+    // Cleared first, so continuing live data cannot reuse the session that is being ended.
     this.#token = undefined
     try {
       await runOperation(this.#transport, operation, undefined)
     } catch (error) {
-      // It had ended before.
+      // The session had already ended.
       if (error instanceof AuthenticationError) return
       this.#token ??= token
       throw error

@@ -2,22 +2,25 @@ import { DomainError, type DomainErrorCode } from '../../../server/domain/errors
 import type { Services } from '../../../server/domain/services.ts'
 import type { Identity } from '../../credentials.ts'
 
-/** For wallets' sessions, and after a check that failed; keys are rechecked together. */
+/** For wallets' sessions, and after a failed check; keys are rechecked together. */
 const CHECK_AGAIN_MS = 15_000
-/** The longest that a timer waits. */
+/** The maximum delay of a timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
-/** A credential that is over, and one whose account is suspended. */
+/** A credential that has ended, and one whose account is suspended. */
 const ENDING_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'forbidden'])
 
 export interface WatchedCredential {
   identity: Identity
   services: Pick<Services, 'access' | 'wallets' | 'clock' | 'log'>
-  /** Called once, with the reason in words. */
+  /** Called once, with the reason as text. */
   onEnd: (reason: string) => void
 }
 
-/** Follows a key or a wallet's session whose connection outlives the request that opened it: says when it ends, is revoked or is changed to have ended. */
+/**
+ * Watches a key or a wallet's session whose connection outlives its first request, and reports when it expires, is
+ * revoked or gets an expiry in the past.
+ */
 export class ConnectionCredential {
   readonly #watched: WatchedCredential
   readonly #stopListening: (() => void)[]
@@ -42,7 +45,7 @@ export class ConnectionCredential {
     const { identity, services } = this.#watched
     const { caller } = identity
     const check = (): void => void this.#check()
-    // A message that a credential is over may be lost, and for as long as Redis is away all are.
+    // A message that a credential has ended may be lost, and all of them are lost while Redis is away.
     const unwatch = services.access.credentialWatch.watch(caller, check)
     if (caller.kind === 'wallet') return [unwatch, services.wallets.accounts.onChanged(caller, check)]
     return [
@@ -64,7 +67,7 @@ export class ConnectionCredential {
       services.log.warn('the credential of an open connection could not be checked', { error })
       againMs = CHECK_AGAIN_MS
     }
-    // What a later check has seen is newer, even where it was answered sooner.
+    // A later check is newer, even if it finished first.
     if (this.#over || check !== this.#checks) return
     if (endsAt !== null) againMs = Math.min(againMs, Math.max(1, endsAt.getTime() - services.clock.nowMs()))
     clearTimeout(this.#timer)

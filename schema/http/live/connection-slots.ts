@@ -1,4 +1,4 @@
-/** Counts what a key, or an address, holds open in this process. */
+/** Counts the open connections of each key or address in this process. */
 export class ConnectionSlots {
   readonly #max: number
   readonly #taken = new Map<string, number>()
@@ -7,7 +7,7 @@ export class ConnectionSlots {
     this.#max = max
   }
 
-  /** Takes a slot and gives the function that frees it, or undefined when its owner has none left. */
+  /** Takes a slot and returns the function that frees it, or undefined if its owner has none left. */
   take(owner: string): (() => void) | undefined {
     const taken = this.#taken.get(owner) ?? 0
     if (taken >= this.#max) return undefined

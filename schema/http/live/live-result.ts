@@ -1,8 +1,9 @@
 import { type ExecutionResult, GraphQLError } from 'graphql'
 
 /**
- * Results of a subscription, bound to its lifetime. Leaving the stream aborts the lifetime first: a generator that waits
- * for its next event hears of nothing else. A lifetime that was aborted with a GraphQLError says so as its last event.
+ * Binds the results of a subscription to its lifetime. Leaving the stream aborts the lifetime first, because a
+ * generator that waits for its next event notices nothing else. A lifetime that was aborted with a GraphQLError sends
+ * it as its last event.
  */
 export function bindToLifetime(
   source: AsyncIterable<ExecutionResult>,

@@ -1,9 +1,9 @@
-/** Lifetimes of the subscriptions that are open, so that a shutdown can end them and lets no new one begin. */
+/** Lifetimes of the open subscriptions, so a shutdown can end them and start no new ones. */
 export class OpenStreams {
   readonly #lifetimes = new Set<AbortController>()
   #closed = false
 
-  /** False once the server is going. */
+  /** False once the server is shutting down. */
   add(lifetime: AbortController): boolean {
     if (this.#closed) return false
     this.#lifetimes.add(lifetime)

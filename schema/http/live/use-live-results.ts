@@ -12,7 +12,7 @@ interface LiveResultsOptions {
   open: OpenStreams
 }
 
-/** Gives every subscription an end: its client leaves, its credential ends, or the server closes. */
+/** Ends every subscription when its client disconnects, its credential ends or the server closes. */
 export function useLiveResults({ slots, open }: LiveResultsOptions): Plugin<GraphQLContext> {
   return {
     onSubscribe({ subscribeFn, setSubscribeFn }) {
@@ -28,7 +28,7 @@ export function useLiveResults({ slots, open }: LiveResultsOptions): Plugin<Grap
           lifetime.abort()
           return result
         } catch (error) {
-          // An argument that breaks a rule is thrown before there is a field that could fail.
+          // An invalid argument is thrown before there is a field that could fail.
           lifetime.abort()
           return { errors: [clean(error)] }
         }
@@ -37,7 +37,7 @@ export function useLiveResults({ slots, open }: LiveResultsOptions): Plugin<Grap
   }
 }
 
-/** Takes what an open subscription occupies, until its lifetime is aborted; or gives the reason why it may not begin. */
+/** Occupies the resources of a subscription until its lifetime is aborted, or returns the reason for rejecting it. */
 function begin(context: GraphQLContext, { slots, open }: LiveResultsOptions): GraphQLError | undefined {
   const { lifetime } = context
   if (!open.add(lifetime)) {
@@ -54,12 +54,14 @@ function begin(context: GraphQLContext, { slots, open }: LiveResultsOptions): Gr
     return refusal('TOO_MANY_CONNECTIONS', message, { status: 429, spec: false })
   }
   lifetime.signal.addEventListener('abort', end, { once: true })
-  // The client may have left before its subscription began.
+  // The client may have disconnected before its subscription began.
   if (lifetime.signal.aborted) end()
   return undefined
 }
 
-/** Takes a slot of the key or wallet and follows the credential for an event stream; a socket has done both for itself. */
+/**
+ * For an event stream, takes a slot of the key or wallet and watches the credential; a socket has already done both.
+ */
 function occupy({ transport, lifetime, services }: GraphQLContext, slots: ConnectionSlots): (() => void) | undefined {
   if (transport.kind === 'socket' || transport.identity === null) return () => {}
   const { identity } = transport

@@ -6,8 +6,8 @@ type EventResult = Promise<ExecutionResult> | ExecutionResult
 type Results = Map<DocumentNode, Map<string, EventResult>>
 
 /**
- * Makes the result of an event once for all subscribers that would get the same: those of one account with one document,
- * one set of variables and one set of rights. A feed gives them the same event object, by which they are told.
+ * Computes the result of an event once for all subscribers with the same account, document, variables and rights. A
+ * feed gives them the same event object, which identifies the event.
  */
 export function useSharedEvents(): Plugin<GraphQLContext> {
   const shared = new WeakMap<object, Results>()
@@ -40,20 +40,20 @@ function resultOf(event: unknown, { args, sharers, shared }: EventOptions): Even
   return result
 }
 
-/** With a context of its own, so that what is loaded for one event is not kept for as long as the subscription. */
+/** With a context of its own, so data loaded for one event is not kept as long as the subscription. */
 function executeEvent(rootValue: unknown, args: ExecutionArgs): EventResult {
   const contextValue = Object.assign({}, args.contextValue)
   return execute({ ...args, rootValue, contextValue })
 }
 
-/** Whatever else a result depends on. */
+/** Everything else that a result depends on. */
 function toSharers({ contextValue, operationName, variableValues }: ExecutionArgs): string {
   const { caller } = contextValue as GraphQLContext
   const rights = caller === null ? null : [caller.accountId, caller.kind, caller.kind === 'key' ? caller.keyType : null]
   return JSON.stringify([rights, operationName, variableValues])
 }
 
-/** By hand, since leaving a generator that waits for its next event would wait for that event. */
+/** Written by hand, because leaving a generator that waits for its next event would wait for that event. */
 function mapEvents(
   source: AsyncIterable<unknown>,
   toResult: (event: unknown) => EventResult,

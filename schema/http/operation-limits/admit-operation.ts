@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { DomainError } from '../../../server/domain/errors.ts'
 import type { GraphQLContext } from '../../context.ts'
 
-/** What a client learns of the window, over HTTP. */
+/** HTTP headers that show the window to a client. */
 export const WINDOW_HEADERS = {
   limit: 'x-ratelimit-limit-requests',
   remaining: 'x-ratelimit-remaining-requests',
@@ -12,8 +12,8 @@ export const WINDOW_HEADERS = {
 
 /**
  * Takes one request from the account's management window, which the management routes of the REST API share: a query, a
- * mutation or the start of a subscription, over HTTP or on a socket. Fails with `rate_limited`. Who sent no credential
- * has no window.
+ * mutation or the start of a subscription, over HTTP or on a socket. Fails with `rate_limited`. Callers without a
+ * credential have no window.
  */
 export async function admitOperation(
   { caller, services }: GraphQLContext,

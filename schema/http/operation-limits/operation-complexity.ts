@@ -10,10 +10,10 @@ import {
 } from 'graphql'
 import { refusal } from '../../errors.ts'
 
-/** The refusal of an operation whose pages and nesting add up to too much work, or undefined. */
+/** The rejection of an operation whose pages and nesting add up to too much work, or undefined. */
 export function findComplexityRefusal(operation: ExecutionArgs, complexityMax: number): GraphQLError | undefined {
   const selected = getOperationAST(operation.document, operation.operationName)
-  // Execution answers for an operation that cannot be chosen, and for variables that do not fit.
+  // Execution reports operations that cannot be chosen and invalid variables.
   if (selected == null || !hasUsableVariables(operation, selected)) return undefined
   const { complexity } = complexityFromQuery(only(operation.document, selected), {
     schema: operation.schema,
@@ -28,11 +28,11 @@ export function findComplexityRefusal(operation: ExecutionArgs, complexityMax: n
 
 function hasUsableVariables({ schema, variableValues }: ExecutionArgs, selected: OperationDefinitionNode): boolean {
   const definitions = selected.variableDefinitions ?? []
-  // Without a maximum it would describe each of perhaps 80,000 faults, which takes seconds.
+  // Without a maximum it would describe each of perhaps 80,000 errors, which takes seconds.
   return getVariableValues(schema, definitions, { ...variableValues }, { maxErrors: 1 }).errors === undefined
 }
 
-/** The measure takes the first operation of a document, which need not be the one that runs. */
+/** The measurement uses the first operation of a document, which may not be the one that runs. */
 function only(document: DocumentNode, selected: OperationDefinitionNode): DocumentNode {
   const fragments = document.definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
   return { ...document, definitions: [selected, ...fragments] }

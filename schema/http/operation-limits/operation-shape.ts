@@ -10,7 +10,7 @@ import {
 import { refusal } from '../../errors.ts'
 import type { GraphqlLimits } from '../limits.ts'
 
-/** How large an operation is once its fragments are put in place. */
+/** The size of an operation with its fragments expanded. */
 interface Shape {
   depth: number
   aliases: number
@@ -22,7 +22,7 @@ type ShapeLimits = Pick<GraphqlLimits, 'depthMax' | 'aliasesMax' | 'directivesMa
 
 const EMPTY: Shape = { depth: 0, aliases: 0, directives: 0, fields: 0 }
 
-/** A validation rule that bounds depth, aliases, root fields and directives of each operation. */
+/** A validation rule that limits depth, aliases, root fields and directives of each operation. */
 export function createOperationShapeRule(limits: ShapeLimits): (context: ValidationContext) => ASTVisitor {
   return function operationShape(context) {
     return {
@@ -64,7 +64,10 @@ function measureOperation(operation: OperationDefinitionNode, context: Validatio
 
 interface Traversal {
   context: ValidationContext
-  /** Each fragment is measured once, however often it is spread; a cyclic one counts as empty and another rule refuses it. */
+  /**
+   * Each fragment is measured once, however often it is spread; a cyclic one counts as empty and another rule rejects
+   * it.
+   */
   measured: Map<FragmentDefinitionNode, Shape>
 }
 
@@ -85,7 +88,7 @@ function measureSelection(selection: SelectionNode, traversal: Traversal): Shape
   if (selection.kind === Kind.INLINE_FRAGMENT) return measure(selection.selectionSet, traversal)
   if (selection.kind === Kind.FRAGMENT_SPREAD) return measureFragment(selection.name.value, traversal)
   const below = selection.selectionSet === undefined ? EMPTY : measure(selection.selectionSet, traversal)
-  // graphql bounds introspection by a rule of its own; tools need more than our depth for it.
+  // graphql limits introspection by a rule of its own; tools need more depth for it.
   const depth = selection.name.value.startsWith('__') ? 1 : below.depth + 1
   return { ...below, depth, fields: 1, aliases: below.aliases + (selection.alias === undefined ? 0 : 1) }
 }

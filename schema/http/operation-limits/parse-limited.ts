@@ -1,7 +1,7 @@
 import { type DocumentNode, GraphQLError, type ParseOptions, parse, type Source } from 'graphql'
 import { refusal } from '../../errors.ts'
 
-/** Parses with a bound on tokens, and gives the errors of the parser a code. */
+/** Parses with a maximum number of tokens, and adds a code to the parser's errors. */
 export function parseLimited(source: string | Source, options: ParseOptions & { maxTokens: number }): DocumentNode {
   try {
     return parse(source, options)

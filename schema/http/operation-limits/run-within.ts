@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql'
 import { refusal } from '../../errors.ts'
 
-/** The result of `run`, or a refusal once time is up; then `lifetime` is aborted so that the work behind it stops as well. */
+/** The result of `run`, or a rejection once time is up; `lifetime` is then aborted, which also stops the work. */
 export async function runWithin(
   timeoutMs: number,
   lifetime: AbortController,

@@ -6,7 +6,7 @@ import { createOperationShapeRule } from './operation-shape.ts'
 import { parseLimited } from './parse-limited.ts'
 import { runWithin } from './run-within.ts'
 
-/** Refuses an operation that asks for too much, as early as it can be known: at parsing, at validation, before execution, in time. */
+/** Rejects an oversized operation as early as possible: at parsing, at validation, before execution, or by time. */
 export function useOperationLimits(limits: GraphqlLimits): Plugin<GraphQLContext> {
   const shapeRule = createOperationShapeRule(limits)
   return {
@@ -21,7 +21,7 @@ export function useOperationLimits(limits: GraphqlLimits): Plugin<GraphQLContext
         const { lifetime }: GraphQLContext = args.contextValue
         const refused = findComplexityRefusal(args, limits.complexityMax)
         if (refused !== undefined) return { errors: [refused] }
-        // The executor stops between fields once the signal aborts; the hook's type does not know the argument.
+        // The executor stops between fields once the signal aborts; the hook's type lacks this argument.
         const cancellable = { ...args, signal: lifetime.signal }
         return runWithin(limits.executionTimeoutMs, lifetime, () => executeFn(cancellable))
       })

@@ -21,7 +21,7 @@ interface SocketOperationParts {
   limits: GraphqlLimits
 }
 
-/** How sockets run their operations: parsed, limited, executed and masked by the same plugins as HTTP. */
+/** Sockets parse, limit, execute and mask their operations with the same plugins as HTTP. */
 export function createSocketOptions({ yoga, services, limits }: SocketOperationParts): SocketServerOptions {
   const { execute, subscribe } = yoga.getEnveloped({})
   return {
@@ -90,7 +90,7 @@ function formatResult({ data, errors, extensions }: ResultOnSocket): FormattedEx
   }
 }
 
-/** The status of an HTTP answer means nothing on a socket. */
+/** An HTTP status means nothing on a socket. */
 function formatError(error: GraphQLError): GraphQLFormattedError {
   const { extensions: { http: _http, ...extensions } = {}, ...formatted } = error.toJSON()
   return { ...formatted, extensions }

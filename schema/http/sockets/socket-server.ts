@@ -14,7 +14,7 @@ import { type SocketOpening, SocketSession } from './socket-session.ts'
 
 const GOING_AWAY = 1001
 const TRY_AGAIN_LATER = 1013
-/** How long a client may take to answer the closing of its socket at a shutdown. */
+/** How long a client may take to confirm the closing of its socket at a shutdown. */
 const CLOSE_GRACE_MS = 1_000
 
 interface SocketServerParts {
@@ -24,7 +24,7 @@ interface SocketServerParts {
   limits: GraphqlLimits
   origins: OriginPolicy
   slots: ConnectionSlots
-  /** By address, until a socket has said who it belongs to. */
+  /** By address, until a socket is authenticated. */
   initSlots: ConnectionSlots
   headerLines: string
 }
@@ -42,7 +42,7 @@ export class SocketServer {
       maxPayload: parts.limits.socketMessageBytesMax,
       handleProtocols,
     })
-    // A handshake that breaks RFC 6455.
+    // A handshake that violates RFC 6455.
     this.#webSockets.on('wsClientError', (_error, socket) => refuseUpgrade(socket, 400, parts.headerLines))
     this.#graphql = makeServer(createSocketOptions(parts))
   }
@@ -59,7 +59,7 @@ export class SocketServer {
     })
   }
 
-  /** Tells every client to come back elsewhere, and waits until they are gone. */
+  /** Asks every client to reconnect elsewhere, and waits until they have disconnected. */
   async close(): Promise<void> {
     const clients = [...this.#webSockets.clients]
     const gone = clients.map((client) => new Promise<void>((resolve) => client.once('close', () => resolve())))
@@ -75,7 +75,7 @@ export class SocketServer {
   #serve(socket: WebSocket, opening: SocketOpening): void {
     const { services, slots, limits, log } = this.#parts
     const session = new SocketSession({ socket, services, slots, limits, ...opening })
-    // Such as a message over the size limit; the socket then closes itself with the code for it.
+    // For example a message over the size limit; the socket then closes itself with the code for it.
     socket.on('error', (error) => log.info('a socket failed because of its client', { error }))
     const stopPinging = this.#keepAlive(socket)
     const closed = this.#graphql.opened(
@@ -97,14 +97,14 @@ export class SocketServer {
     try {
       await handle(text)
     } catch (error) {
-      // A client that left in the middle of an operation is no failure.
+      // A client that disconnects during an operation is not a failure.
       if (socket.readyState !== socket.OPEN) return
       this.#parts.log.error('a socket message could not be handled', { error })
       socket.close(CloseCode.InternalServerError, 'Internal server error')
     }
   }
 
-  /** Resolves when the bytes left the process, so that each subscription waits for its reader. */
+  /** Resolves when the bytes have left the process, so each subscription waits for its reader. */
   #send(socket: WebSocket, text: string): Promise<void> {
     if (socket.readyState !== socket.OPEN) return Promise.resolve()
     if (socket.bufferedAmount > this.#parts.limits.socketUnreadBytesMax) {
@@ -117,8 +117,8 @@ export class SocketServer {
   }
 
   /**
-   * A client that answers no ping within one interval is gone, whatever TCP still believes; one that has not even read
-   * what was sent to it is told why, should it read on.
+   * A client that answers no ping within one interval is gone, whatever TCP assumes; one that has not read its data
+   * either gets the reason, in case it reads on.
    */
   #keepAlive(socket: WebSocket): () => void {
     let answered = true

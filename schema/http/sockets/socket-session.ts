@@ -11,10 +11,10 @@ import { ConnectionCredential } from '../live/connection-credential.ts'
 const UNAUTHORIZED_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 const TOO_MANY_SOCKETS = CloseCode.TooManyInitialisationRequests
 
-/** The upgrade that a socket came by; the request itself would stay in memory as long as the socket. */
+/** The facts of a socket's upgrade; the request itself would stay in memory as long as the socket. */
 export interface SocketOpening {
   remoteAddress: string
-  /** To be called when the socket has said who it belongs to. */
+  /** Call this once the socket is authenticated. */
   initEnded: () => void
 }
 
@@ -25,7 +25,10 @@ interface SessionParts extends SocketOpening {
   limits: Pick<GraphqlLimits, 'refusedOperationsPerSocketMax'>
 }
 
-/** Who a socket belongs to, from its connection_init to its end. It closes itself when its key or its wallet's session ends. */
+/**
+ * The identity of a socket, from its connection_init to its end. It closes the socket when its key or its wallet's
+ * session ends.
+ */
 export class SocketSession {
   readonly #parts: SessionParts
   #caller: Caller | null = null
@@ -58,7 +61,7 @@ export class SocketSession {
         const reason = 'connectionParams must contain authorization: "Bearer <API_KEY or session>", or signInWithX'
         return this.#refuse(CloseCode.Unauthorized, reason)
       }
-      // The client may have left while its credential was looked up.
+      // The client may have disconnected while its credential was checked.
       if (socket.readyState !== socket.OPEN) return false
       const free = slots.take(identity.subject)
       if (free === undefined) return this.#refuse(TOO_MANY_SOCKETS, 'Too many sockets of this key or wallet')
@@ -76,7 +79,7 @@ export class SocketSession {
     }
   }
 
-  /** A wallet's signed object may come as it is; the header has it in Base64. */
+  /** A wallet's signed object may be sent directly; the header carries it in Base64. */
   #credential(parameters: Readonly<Record<string, unknown>> = {}): Credential {
     const { remoteAddress } = this.#parts
     const signIn = parameters['signInWithX'] ?? parameters['SIGN-IN-WITH-X']
@@ -88,11 +91,11 @@ export class SocketSession {
     return typeof authorization === 'string' ? { authorization, remoteAddress } : { remoteAddress }
   }
 
-  /** Counts an operation that was one too many: who goes on sending them is cut off. */
+  /** Counts an excess operation; a client that keeps sending them is disconnected. */
   operationRefused(): void {
     this.#refused++
     if (this.#refused !== this.#parts.limits.refusedOperationsPerSocketMax) return
-    // After the refusals so far, which are sent in this turn.
+    // After the rejections so far, which are sent in this turn.
     setImmediate(() => this.#refuse(TOO_MANY_SOCKETS, 'Too many operations above the maximum of a socket'))
   }
 

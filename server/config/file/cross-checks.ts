@@ -4,7 +4,7 @@ import type { FileProblem } from '../problem.ts'
 const text = z.string().optional().catch(undefined)
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).catch([])
 
-/** Only the names that refer to one another, read so leniently that other faults of the file hide none of theirs. */
+/** Only the names that refer to one another, parsed leniently so that other errors of the file do not hide theirs. */
 const Names = z
   .object({
     providers: list(z.object({ id: text }).catch({ id: undefined })),
@@ -33,7 +33,7 @@ const StakingNodes = z
   })
   .catch({})
 
-/** Stakes are read by a node that the file names somewhere. */
+/** Reading stakes requires a node that the file configures. */
 export function findStakingProblems(document: unknown): FileProblem[] {
   const { staking, x402 } = StakingNodes.parse(document)
   if (staking === undefined || staking.rpcUrl !== undefined || x402?.base !== undefined) return []
@@ -82,7 +82,7 @@ function findRepeats<Entry>(
   return problems
 }
 
-/** Analytics tell models apart by display name, which is the id where none is given; a repeated id is reported as such alone. */
+/** Analytics distinguish models by display name, which defaults to the id; a repeated id is reported only as such. */
 function findSharedDisplayNames({ models }: Names): FileProblem[] {
   const ids = models.map(({ id }) => id)
   return findRepeats('display name', models, ({ id, name }, index) => ({
@@ -107,7 +107,7 @@ function findUnknownProviders({ models, providers }: Names): FileProblem[] {
   )
 }
 
-/** A trait stands wherever a model id may, so it must mean one model of a type. */
+/** A trait can be used instead of a model id, so it must name one model per type. */
 function findSharedTraits({ models }: Names): FileProblem[] {
   return [...new Set(models.map(({ type }) => type))].flatMap((type) => {
     const traits = models.flatMap((model, index) =>

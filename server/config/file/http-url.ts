@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Address of an upstream, without the slash at its end. */
+/** URL of an upstream, without a trailing slash. */
 export const HttpUrl = z
   .string()
   .refine((value) => ['http:', 'https:'].includes(URL.parse(value)?.protocol ?? ''), {

@@ -8,7 +8,7 @@ const trustedProxy = z
     error: 'trusts every address, so any client could choose its own address; list the proxies',
   })
 
-/** Connections, and the proxies that they come through. */
+/** Connections, and the proxies in front of them. */
 export const HttpSection = z
   .strictObject({
     trustedProxies: z

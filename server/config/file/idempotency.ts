@@ -2,7 +2,10 @@ import { z } from 'zod'
 
 const MEBIBYTE = 1024 * 1024
 
-/** How much of the database responses under an `Idempotency-Key` may take. A larger response is sent and charged, but not stored. */
+/**
+ * How much of the database responses under an `Idempotency-Key` may take. A larger response is sent and charged, but
+ * not stored.
+ */
 export const IdempotencySection = z
   .strictObject({
     maxResponseBytes: z

@@ -5,8 +5,8 @@ const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const QUOTED_CHARACTERS_MAX = 40
 
 /**
- * Replaces `${NAME}` in every string of the document by the variable's value; `$${` stands for `${` itself. It works on
- * parsed values, so that a secret with quotes or line ends cannot change the document's shape.
+ * Replaces `${NAME}` in every string of the document by the variable's value; `$${` is an escaped `${`. It works on
+ * parsed values, so a secret with quotes or line breaks cannot change the document's shape.
  */
 export function interpolate(
   document: unknown,

@@ -10,12 +10,12 @@ import { findYamlProblems, type TextProblem } from './yaml-checks.ts'
 
 /** Far above any catalogue: a thousand models take half of it. */
 const FILE_CHARACTERS_MAX = 2 * 1024 * 1024
-/** Each needs a look through the document for its line. */
+/** Finding the line of each problem requires a search through the document. */
 const REPORTED_MAX = 100
 
 export type ParsedFile = { kind: 'valid'; file: ConfigFile } | { kind: 'invalid'; problems: string[] }
 
-/** Reads the text of a configuration file; everything wrong with it comes back at once, each with its line. */
+/** Parses the text of a configuration file; reports all problems at once, each with its line. */
 export function parseConfigFile(text: string, source: InterpolationSource): ParsedFile {
   if (text.length > FILE_CHARACTERS_MAX) {
     const message = `the file has ${text.length} characters; the maximum is ${FILE_CHARACTERS_MAX}`
@@ -43,7 +43,7 @@ export function parseConfigFile(text: string, source: InterpolationSource): Pars
   return { kind: 'invalid', problems: shortList(problems, (problem) => describe(problem, yaml, lines)) }
 }
 
-/** The parser reports a document that is nested too deeply as the overflow of its own stack. */
+/** The parser reports a document that is nested too deeply as its own stack overflow. */
 function toTextProblem({ pos, message }: YAMLError): TextProblem {
   return { offset: pos[0], message: message.includes('call stack') ? 'the document is nested too deeply' : message }
 }
@@ -59,7 +59,7 @@ interface Issue {
   path: PropertyKey[]
   message: string
   keys?: string[]
-  /** What is wrong with a key of a record. */
+  /** Problems of a key of a record. */
   issues?: readonly { message: string }[]
 }
 
@@ -78,7 +78,7 @@ function describe({ path, message }: FileProblem, yaml: Document, lines: LineCou
   return `${place}${path.length === 0 ? '' : `${formatPath(path)}: `}${message}`
 }
 
-/** Where the deepest part of the path that the document has begins; a missing setting is looked for in its parent. */
+/** Offset of the deepest existing part of the path; a missing setting is reported at its parent. */
 function findOffset(path: readonly (string | number)[], yaml: Document): number | undefined {
   for (let length = path.length; length > 0; length--) {
     const parent: unknown = length === 1 ? yaml.contents : yaml.getIn(path.slice(0, length - 1), true)

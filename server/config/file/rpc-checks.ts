@@ -3,7 +3,7 @@ import { MethodTable } from '../../domain/rpc/method-table.ts'
 import { createNetworkTable } from '../../domain/rpc/networks.ts'
 import type { FileProblem } from '../problem.ts'
 
-/** Only the names of the section, read so leniently that other faults of the file hide none of theirs. */
+/** Only the names of the section, parsed leniently so that other errors of the file do not hide theirs. */
 const RpcNames = z
   .object({
     rpc: z.object({
@@ -14,7 +14,7 @@ const RpcNames = z
   })
   .catch({ rpc: { networks: {}, extraFamily: 'robinhood', optionalMethods: [] } })
 
-/** Networks and methods of the `rpc` section that do not exist, and a family name that is taken. */
+/** Reports unknown networks and methods in the `rpc` section, and a family name that is already used. */
 export function findRpcProblems(document: unknown): FileProblem[] {
   const { rpc } = RpcNames.parse(document)
   const slugs = listSlugs(rpc.extraFamily)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HttpUrl } from './http-url.ts'
 
-/** A thousand dollars: a batch of 100 of the dearest calls still fits into 64-bit nano-USD 700 times. */
+/** A thousand dollars: a batch of 100 of the most expensive calls still fits into 64-bit nano-USD 700 times. */
 const PRICE_PER_CREDIT_NANO_MAX = 1_000_000_000_000
 
 /** A JSON-RPC node of one network. */

@@ -23,14 +23,14 @@ const Character = z.strictObject({
   webEnabled: z.boolean().default(false),
 })
 
-/** How error bodies look unless a request header chooses. */
+/** The form of error bodies unless a request header chooses one. */
 const ErrorsSection = z
   .strictObject({
     format: z.enum(['service', 'openai']).default('service').describe('Format of error bodies'),
   })
   .prefault({})
 
-/** Everything `sluice.yaml` may hold. Each section has defaults, so `{}` is a whole configuration. */
+/** The whole of `sluice.yaml`. Each section has defaults, so `{}` is a complete configuration. */
 export const ConfigFile = z.strictObject({
   $schema: z.string().optional().describe('Location of this schema, for editors'),
   service: ServiceSection,

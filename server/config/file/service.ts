@@ -16,7 +16,7 @@ const allowedOrigin = z
 const SYSTEM_PROMPTS_MAX = 20
 const SYSTEM_PROMPT_CHARACTERS_MAX = 100_000
 
-/** What the service calls itself on the wire. */
+/** Names of the service in URLs, headers and bodies. */
 export const ServiceSection = z
   .strictObject({
     name: z

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HttpUrl } from './http-url.ts'
 
-/** Where wallets stake for DIEM. Absent: only what operators set counts. */
+/** The contract in which wallets stake for DIEM. Absent: only stakes set by operators count. */
 export const StakingSection = z
   .strictObject({
     contract: z

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-/** More than the longest report, so that every one of them finds its hours, in any time zone. */
+/** More than the longest report, so every report finds its hours in any time zone. */
 const HOURLY_DAYS_MIN = 100
 const EVENT_DAYS_MIN = 7
 const DAYS_MAX = 36_500
 const DAYS_DEFAULT = 400
 
-/** How long usage is kept in detail. Sums by day are kept for good, and the ledger is never shortened. */
+/** How long usage is kept in detail. Daily totals are kept forever, and the ledger is never shortened. */
 export const UsageSection = z
   .strictObject({
     eventRetentionDays: z

@@ -1,17 +1,20 @@
 import { type Document, isAlias, isCollection, isNode, isPair, isScalar, type Node, visit, type YAMLMap } from 'yaml'
 
 const ALIASES_MAX = 100
-/** Values of the document with every alias in full. */
+/** Values of the document with every alias expanded. */
 const VALUES_MAX = 200_000
 const DECIMAL = /^([-+]?)(\d*)\.?(\d*)(?:[eE]([-+]?\d+))?$/
 
-/** One thing wrong in the text, before anything is known of its meaning. */
+/** One problem of the text itself, before its meaning is known. */
 export interface TextProblem {
   offset: number
   message: string
 }
 
-/** What no configuration needs: aliases without end, settings that are given twice, and numbers that a number cannot hold. */
+/**
+ * Reports YAML that no configuration needs: unbounded aliases, settings given twice, and numbers that a double cannot
+ * hold.
+ */
 export function findYamlProblems(yaml: Document): TextProblem[] {
   return [...findAliasProblems(yaml), ...findRepeatedKeys(yaml), ...findImpreciseNumbers(yaml)]
 }
@@ -66,7 +69,7 @@ function findAliasProblems(yaml: Document): TextProblem[] {
   return problems
 }
 
-/** Numbers are doubles: what has more digits than fit would silently become another number. */
+/** Numbers are doubles: one with too many digits would silently become another number. */
 function findImpreciseNumbers(yaml: Document): TextProblem[] {
   const problems: TextProblem[] = []
   visit(yaml, {
@@ -83,7 +86,10 @@ function findImpreciseNumbers(yaml: Document): TextProblem[] {
   return problems
 }
 
-/** Sign, digits without zeros at either end, and the power of ten of the last one; undefined if the text is not a decimal number. */
+/**
+ * Sign, digits without zeros at either end, and the power of ten of the last digit; undefined if the text is not a
+ * decimal number.
+ */
 function canonical(text: string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
   if (sign === undefined || whole + fraction === '') return undefined

@@ -1,7 +1,7 @@
 /**
- * Decides the admissions of a batch whose balances are locked, exactly as if one by one in arrival order. Where the
- * account's balance covers all its items, their order cannot matter, so those of a key whose limit covers its items are
- * admitted in one statement. All others are decided item by item.
+ * Decides the admissions of a batch whose balances are locked, exactly as if one by one in arrival order. If the
+ * account's balance covers all its items, their order cannot matter, so the items of each key whose limit covers them
+ * are admitted in one statement. All others are decided item by item.
  */
 export const ADMIT_HOLDS = `create or replace function admit_holds(
   items admission[], busy uuid[], by_process uuid, instant timestamptz)
@@ -17,8 +17,8 @@ declare
   diem bigint[];
 begin
   with judged as (
-    -- One currency for the account's whole batch; null where some items may be paid in DIEM and others not, and for
-    -- repeats and late charges.
+    -- One currency for the account's whole batch; null if only some items may be paid in DIEM, and for repeats and late
+    -- charges.
     select i.ordinality::integer as ordinal, i.account_id, i.request_id, i.key_id, i.amount_nano,
       u.balance_nano as usd_nano, coalesce(d.balance_nano, 0) as diem_nano,
       case
@@ -41,7 +41,7 @@ begin
     left join key_spend s on s.account_id = j.account_id and s.key_id = j.key_id and s.currency = j.currency
     where j.currency is not null and (j.key_id is null or (
       k.key_id is not null and k.revoked_at is null and (k.expires_at <= instant) is not true
-      -- A key's day never goes back, so that no clock that is put back can lift its limit.
+      -- A key's day never moves backwards, so a clock that is set back cannot lift its limit.
       and (s.day > today) is not true
       and (coalesce(s.held_nano, 0) + j.key_amount_nano + case k.limit_period
           when 'LIFETIME' then coalesce(s.lifetime_nano, 0)

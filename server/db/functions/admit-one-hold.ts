@@ -1,8 +1,8 @@
 /**
- * Places one hold, or returns why not: DIEM first, then USD, each needing the balance and the key's limit to cover it. A
- * hold that exists was placed by an attempt whose response was lost, and is admitted again without a second one. A late
- * charge brings the instant of its original request; if the usage of that request exists, it returns `settled_before`.
- * The balances are those before the hold.
+ * Places one hold, or returns the reason for rejecting it: DIEM first, then USD, and both the balance and the key's
+ * limit must cover it. An existing hold was placed by an attempt whose response was lost; it is admitted again without
+ * a second hold. A late charge carries the instant of its original request; if the usage of that request exists, it
+ * returns `settled_before`. The returned balances are those before the hold.
  */
 export const ADMIT_ONE_HOLD = `create or replace function admit_one_hold(item admission, by_process uuid, instant timestamptz,
   out outcome text, out currency text, out usd_nano bigint, out diem_nano bigint, out admitted_at timestamptz)
@@ -53,7 +53,7 @@ begin
     else
       outcome := 'admitted';
       currency := one.currency;
-      -- A key's day never goes back, so that no clock that is put back can lift its limit.
+      -- A key's day never moves backwards, so a clock that is set back cannot lift its limit.
       hold_day := case when item.admitted_at is null then greatest(one.day, today) else today end;
     end if;
   end loop;

@@ -1,4 +1,7 @@
-/** Fails with `disk_full` unless 16 MB can be written next to the tables: sorts in a temporary file, which leaves nothing. */
+/**
+ * Fails with `disk_full` unless 16 MB can be written next to the tables. It sorts in a temporary file, which leaves
+ * nothing behind.
+ */
 export const ASSERT_ROOM = `create or replace function assert_room() returns void
 language plpgsql set work_mem = '64kB' as $$
 begin

@@ -1,8 +1,8 @@
 /**
- * Begins to close up to seven days of each of these accounts, from its first open day with usage. The balances are locked
- * while this statement runs and no longer: the settlements before it are in the sums, and those after it know of the
- * closing and reopen the days that they add to. It leaves out accounts that another process is closing and,
- * unless it waits, accounts that a settlement is busy with.
+ * Begins to close up to seven days of each of these accounts, starting with its first open day with usage. The balances
+ * are locked only while this statement runs: earlier settlements are in the sums, and later ones see the closing and
+ * reopen the days that they change. It skips accounts that another process is closing and, unless it waits, accounts
+ * that a settlement has locked.
  */
 export const BEGIN_CLOSING = `create or replace function begin_closing(of_accounts uuid[], until_day date, waits boolean)
 returns setof uuid
@@ -27,7 +27,7 @@ begin
     where u.currencies = (select count(*) from balances b where b.account_id = u.account_id);
   end if;
 
-  -- Never wait for a closing that another process finishes while balances are locked.
+  -- Never wait, with balances locked, for a closing of another process.
   with unlocked as (
     select c.account_id from usage_closings c where c.account_id = any(idle) for update skip locked
   )

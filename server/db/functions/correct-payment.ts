@@ -1,6 +1,6 @@
 /**
- * Takes back the credit of a payment whose transfer the chain undid, as far as it is still free: no balance becomes
- * negative, and nothing that is held for a request is taken. A payment is corrected once; a repeat returns its row.
+ * Takes back the credit of a payment whose transfer a reorganization undid, as far as the money is still free: no
+ * balance becomes negative, and no hold loses its cover. A payment is corrected once; a repeat returns its row.
  */
 export const CORRECT_PAYMENT = `create or replace function correct_payment(
   of_payment uuid, of_transfer uuid, of_reason text, process_time timestamptz

@@ -1,6 +1,6 @@
 /**
- * Credits a settled payment with the amount that the chain moved, and returns its row; a payment that is not settled is
- * returned as it is, and nothing if the row stores another form of the payment by now.
+ * Credits a settled payment with the amount that the chain moved, and returns its row. A payment that is not settled is
+ * returned unchanged; nothing is returned if the row now stores another form of the payment.
  */
 export const CREDIT_PAYMENT = `create or replace function credit_payment(of_payment uuid, of_digest text,
   own_account uuid, nano_per_atomic bigint, process_time timestamptz, new_id uuid)

@@ -1,4 +1,7 @@
-/** Expires what a hold of an earlier day did not use: it belongs to the day of its admission. Repeats change nothing. */
+/**
+ * Expires the unused part of a hold of an earlier day, because DIEM belongs to the day of its admission. Repeats change
+ * nothing.
+ */
 export const EXPIRE_DIEM_REST = `create or replace function expire_diem_rest(of_account uuid, of_request uuid, of_day date,
   rest_nano bigint, process_time timestamptz, new_id uuid)
 returns void

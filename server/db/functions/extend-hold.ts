@@ -1,7 +1,7 @@
 /**
- * Grows an open hold to an amount when the balance and the key's limit cover the growth; a repeat changes nothing. A
- * revoked or expired key gets no more. It waits for the balance only as long as other batches usually take, because it
- * occupies a connection of the money path.
+ * Increases an open hold to an amount if the balance and the key's limit cover the increase; a repeat changes nothing.
+ * A revoked or expired key gets no increase. It waits for the balance only as long as other batches usually take,
+ * because it occupies a connection of the money path.
  */
 export const EXTEND_HOLD = `create or replace function extend_hold(of_account uuid, of_request uuid, to_nano bigint,
   process_time timestamptz) returns text

@@ -11,7 +11,7 @@ const CLOSING = 'unnest(accounts, from_days, until_days) c(account_id, from_day,
 function toMonday(day: string, days: number): string {
   return `${day} - (${day} - date '${FIRST_MONDAY}') % ${days}`
 }
-/** Accounts for which a span of this length ends with the days that are being closed; on most days none does. */
+/** Accounts for which a span of this length ends with the days that are being closed; on most days there are none. */
 function closingSpans(days: number): string {
   return `(
   select c.account_id, c.from_day, c.until_day from ${CLOSING}
@@ -20,8 +20,8 @@ function closingSpans(days: number): string {
 }
 
 /**
- * Sums up the spans that end with the days that are being closed, from rows `p` of shorter ones. Each account's rows are
- * a subquery that `offset 0` keeps apart, so no plan begins with the rows of all accounts.
+ * Sums up the spans that end with the days that are being closed, from rows `p` of shorter spans. `offset 0` keeps each
+ * account's rows in a separate subquery, so no plan starts with the rows of all accounts.
  */
 function sumUpSpans(days: number, grain: string, parts: string): string {
   return `
@@ -42,7 +42,7 @@ const weeksOfRollUps = sumUpSpans(
     where d.account_id = c.account_id and d.day > c.from_day - 7 and d.day < c.until_day`,
 )
 
-/** Totals of a length that may be parts of a longer span. */
+/** Totals of spans that may be part of a longer one. */
 function totalsOf(days: number, grain: string, ofDays: number): string {
   return `select * from usage_daily_totals t
     where t.account_id = c.account_id and t.grain = '${grain}' and t.days = ${days}
@@ -53,7 +53,7 @@ const GRAINS = ['line', 'model', 'key', 'total']
 const hourSums = HOUR_MEASURES.map((measure) => `sum(h.${measure})`).join(', ')
 
 /**
- * Sums up the days that are being closed, for all of these accounts at once, and returns the accounts. It leaves out
+ * Sums up the days that are being closed, for all of these accounts at once, and returns the accounts. It skips
  * accounts that another process is closing. Each account's row stays locked to the end, so a late settlement waits for
  * it and then reopens the day.
  */

@@ -1,6 +1,6 @@
 /**
- * After an increase of stake: grants what the account's day lacks, and opens its DIEM balance if it has none. Compared
- * with what the day was granted already, so that two changes at once cannot grant one increase twice.
+ * Grants what the account's day lacks after its stake rose, and opens its DIEM balance if it has none. It compares with
+ * the amount already granted for the day, so two concurrent changes cannot grant one increase twice.
  */
 export const GRANT_DIEM_RISE = `create or replace function grant_diem_rise(of_account uuid, process_time timestamptz, new_ids uuid[])
 returns timestamptz
@@ -22,7 +22,7 @@ begin
     where t.account_id = of_account and t.currency = 'diem' and t.kind = 'diem_allowance' and t.created_at >= day_start
   );
   if rise > 0 then
-    -- Another process may have begun the next day while this one waited for the lock.
+    -- Another process may have started the next day while this one waited for the lock.
     perform post_transfer(of_account, 'diem', new_ids[3], 'diem_allowance', rise, 'platform:stake', null, null,
       greatest(instant, day_start));
     insert into diem_stakes as s (account_id, day, stake_nano) values (of_account, balance.epoch_day, stake)

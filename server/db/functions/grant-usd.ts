@@ -1,6 +1,6 @@
 /**
- * An operator's grant or, negative, correction. A reference that is in use posts nothing and returns its transfer; a
- * correction of more than is free posts nothing and returns the free amount.
+ * Posts an operator's grant or, if negative, correction. A reference that is already used posts nothing and returns its
+ * transfer; a correction beyond the free amount posts nothing and returns the free amount.
  */
 export const GRANT_USD = `create or replace function grant_usd(of_account uuid, new_id uuid, by_nano bigint,
   of_reference text, of_reason text, process_time timestamptz)

@@ -23,7 +23,7 @@ import { SETTLE_HOLDS } from './settle-holds.ts'
 import { SETTLE_ONE_HOLD } from './settle-one-hold.ts'
 import { START_DIEM_DAY } from './start-diem-day.ts'
 
-/** The rules of money and quotas that the database applies, in the order in which they are installed; `docs/money.md` explains them. */
+/** The rules of money and quotas that the database enforces, in installation order; `docs/money.md` explains them. */
 export const FUNCTIONS: readonly string[] = [
   LEDGER_INSTANT,
   KEY_SPENT_NANO,

@@ -1,6 +1,6 @@
 /**
- * What a key has spent in its limit period, and holds. A row of an earlier day or month counts as zero, and one of a
- * later day in full. Numeric, because the sum may be more than a 64-bit integer holds.
+ * The amount that a key has spent in its limit period, plus its holds. A row of an earlier day or month counts as zero,
+ * a row of a later day in full. Numeric, because the sum may exceed a 64-bit integer.
  */
 export const KEY_SPENT_NANO = `create or replace function key_spent_nano(spend key_spend, period text, on_day date) returns numeric
 language sql immutable as $$

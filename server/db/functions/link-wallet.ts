@@ -1,7 +1,7 @@
 /**
- * Links a wallet to an account and moves what is free on the wallet's own account, all or nothing; a repeat moves what
- * has become free since. Both transfers of a move share one reference, which proves that they belong together. Takes
- * three new ids for each of the two currencies.
+ * Links a wallet to an account and moves the free balances of the wallet's own account, all or nothing; a repeat moves
+ * what has become free since. Both transfers of a move share one reference, which proves that they belong together.
+ * Takes three new ids for each of the two currencies.
  */
 export const LINK_WALLET = `create or replace function link_wallet(of_chain text, of_address text, own_account uuid,
   to_account uuid, wallets_max integer, process_time timestamptz, new_ids uuid[])
@@ -22,7 +22,7 @@ begin
     return;
   end if;
   if linked is null then
-    -- Two links of one account at once count each other.
+    -- Concurrent links of one account must count each other.
     perform 1 from accounts a where a.account_id = to_account for update;
     if (select count(*) from wallet_links l where l.account_id = to_account) >= wallets_max then
       return query select 'too_many', null::timestamptz, 0::bigint, 0::bigint;
@@ -31,14 +31,14 @@ begin
     insert into wallet_links (wallet_chain, wallet_address, account_id, linked_at)
       values (of_chain, of_address, to_account, instant);
   end if;
-  -- In the order of every function that moves money, so that none waits for another in a circle.
+  -- Lock in the order that every function that moves money uses, so they cannot deadlock.
   perform 1 from balances b where b.account_id in (own_account, to_account) order by b.account_id, b.currency for update;
   usd_nano := 0;
   diem_nano := 0;
   for moving in
     select own.currency, own.balance_nano - own.held_nano as free_nano, (own.currency = 'usd')::integer * 3 as offset_ids
     from balances own join balances other on other.account_id = to_account and other.currency = own.currency
-    -- DIEM of one day must not become that of another.
+    -- DIEM of one day must not become DIEM of another.
     where own.account_id = own_account and own.epoch_day is not distinct from other.epoch_day
       and own.balance_nano > own.held_nano
   loop

@@ -1,7 +1,7 @@
 /**
- * The account that a wallet uses: the one that it is linked to, or its own, which is stored if it is missing. Until the
- * transaction ends the wallet can neither be linked nor unlinked, so that no credit comes too late for a link. A link
- * that does not exist yet has no row to lock, hence the advisory lock.
+ * The account that a wallet uses: the linked one or its own, which is created if missing. Until the transaction ends
+ * the wallet can be neither linked nor unlinked, so no credit misses a link. A link that does not exist yet has no row
+ * to lock, hence the advisory lock.
  */
 export const OPEN_WALLET_ACCOUNT = `create or replace function open_wallet_account(of_chain text, of_address text,
   own_account uuid, process_time timestamptz)

@@ -1,6 +1,6 @@
 /**
- * Moves an account's balance by `by_nano` and appends the transfer that says so; null if the balance does not exist. The
- * balance's own check rejects a transfer that would take what is held.
+ * Changes an account's balance by `by_nano` and appends the matching transfer; returns null if the balance does not
+ * exist. A check on the balance rejects a transfer that would take held money.
  */
 export const POST_TRANSFER = `create or replace function post_transfer(of_account uuid, of_currency text, new_id uuid,
   of_kind text, by_nano bigint, counter_account text, of_reference text, of_reason text, posted_at timestamptz)

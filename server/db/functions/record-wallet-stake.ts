@@ -1,7 +1,7 @@
 /**
- * Stores what a wallet had staked on a day for the account that it uses now, once, and grants it with it: whatever the
- * wallet is linked to later that day, its stake has been given out. Returns the account, or null when the day is stored
- * already or has not begun by the database's clock.
+ * Stores, once, a wallet's stake of a day for the account that it uses now, and grants that stake: linking the wallet
+ * to another account later that day grants nothing more. Returns the account, or null if the day is already stored or
+ * has not begun by the database's clock.
  */
 export const RECORD_WALLET_STAKE = `create or replace function record_wallet_stake(of_address text, own_account uuid,
   of_day date, of_stake bigint, process_time timestamptz, new_ids uuid[])

@@ -1,4 +1,4 @@
-/** Stops counting the bytes of responses that had expired by an instant. Processes that do it at once share the work. */
+/** Stops counting the bytes of responses that had expired by an instant. Concurrent processes share the work. */
 export const RELEASE_IDEMPOTENCY_BYTES = `create or replace function release_idempotency_bytes(by_instant timestamptz) returns void
 language plpgsql as $$
 declare

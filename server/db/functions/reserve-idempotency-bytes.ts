@@ -1,8 +1,8 @@
 /**
- * Counts bytes of a kept response against its account and the whole database until the hour in which the response
- * expires is over; false if either has no room, and then nothing is counted. What is deleted earlier stays counted, since
- * its disk is free only after a vacuum. The total moves in steps of 64 KiB an account, so that small responses of
- * different accounts do not wait for one row.
+ * Counts the bytes of a stored response against its account and the whole database until the end of the hour in which
+ * it expires. Returns false and counts nothing if either has no room. A response deleted earlier stays counted, because
+ * its disk space is free only after a vacuum. The total moves in steps of 64 KiB per account, so small responses of
+ * different accounts do not contend for one row.
  */
 export const RESERVE_IDEMPOTENCY_BYTES = `create or replace function reserve_idempotency_bytes(
   of_account uuid, expiry timestamptz, written bigint, account_max bigint, total_max bigint

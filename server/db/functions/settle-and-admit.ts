@@ -1,4 +1,4 @@
-/** In key order, here and in every function that moves money, so that processes cannot deadlock. */
+/** In key order, here and in every function that moves money, so processes cannot deadlock. */
 const lockBalances = (suffix: string) => `
     select array_agg(l.account_id), array_agg(l.account_id) filter (
       where l.currency = 'diem' and (l.epoch_day is null or l.epoch_day < (instant at time zone 'UTC')::date)
@@ -9,16 +9,16 @@ const lockBalances = (suffix: string) => `
     ) l;`
 
 /**
- * One batch of the money path in one transaction and one commit: settlements first, because they free what admissions
- * may then take. All balance rows are locked here, once. A row that another transaction has locked is not waited for:
- * nothing is done for the items of its account, and they return `busy`. With `waits`, for accounts whose balances others
- * keep locking, it waits in PostgreSQL's own queue, so that processes take turns, and fails with `lock_not_available`
- * when a lock is not had within 500 ms.
+ * One batch of the money path in one transaction and one commit: settlements first, because they free money for the
+ * admissions. All balance rows are locked here, once. It does not wait for a row that another transaction has locked:
+ * the items of that account are skipped and return `busy`. With `waits`, for accounts whose balances others keep
+ * locking, it waits in PostgreSQL's own queue, so processes take turns, and fails with `lock_not_available` after 500
+ * ms.
  *
- * A lone item is decided by simple statements: those for sets cost more to begin than it costs to decide one. The
+ * A lone item is decided by simple statements, because set-based ones cost more to start than one decision. The
  * settings keep every table access a look-up by primary key: a plan made while the tables were empty would otherwise
- * scan them when they are large. The lock timeout also bounds waits that no balance row guards, such as those for the
- * maintenance of partitions.
+ * scan them when they are large. The lock timeout also bounds waits that no balance row guards, such as those for
+ * partition maintenance.
  */
 export const SETTLE_AND_ADMIT = `create or replace function settle_and_admit(
   settlements settlement[], admissions admission[], by_process uuid, process_time timestamptz, waits boolean)
@@ -30,12 +30,12 @@ set jit = off set plan_cache_mode = force_generic_plan set lock_timeout = '500ms
 as $$
 #variable_conflict use_column
 declare
-  -- To the millisecond, so that a process that reads it loses nothing.
+  -- In milliseconds, so a process that reads it loses no precision.
   instant timestamptz := date_trunc('milliseconds', ledger_instant(process_time));
   named uuid[] := array(select account_id from unnest(settlements) union all select account_id from unnest(admissions));
   locked uuid[];
   busy uuid[] := '{}';
-  -- Accounts whose DIEM is still that of an earlier day.
+  -- Accounts whose DIEM still belongs to an earlier day.
   behind uuid[];
   account uuid;
 begin
@@ -68,7 +68,7 @@ begin
   if cardinality(admissions) = 0 then
     return;
   end if;
-  -- A hold is never paid with DIEM of an earlier day, whatever day the process believed it to be.
+  -- A hold is never paid with DIEM of an earlier day, whatever day the process assumed.
   foreach account in array coalesce(behind, '{}') loop
     continue when account = any (busy);
     perform start_diem_day(account, process_time, gen_random_uuid(), gen_random_uuid());

@@ -2,9 +2,9 @@ import { hoursOf, ROLL_DAYS, ROLL_HOURS } from './usage-cells.ts'
 
 /**
  * Ends the holds of a batch whose balances are locked: each becomes one charge of its true cost and a release of the
- * rest, with its ledger transfer, its usage event, the key's period and the roll-ups. One statement does it for all;
- * its cost is that of its plan's nodes as long as the batch is small, so it has as few of them as possible. Items
- * without a hold are left to `settle_one_hold`.
+ * rest, with its ledger transfer, its usage event, the key's period and the roll-ups. One statement does all of it; for
+ * small batches its cost is the number of nodes in its plan, so it has as few as possible. Items without a hold are
+ * left to `settle_one_hold`.
  */
 export const SETTLE_HOLDS = `create or replace function settle_holds(items settlement[], busy uuid[], instant timestamptz)
 returns table (ordinal integer, outcome text, charged_nano bigint, balance_after_nano bigint)
@@ -49,7 +49,7 @@ begin
       charge_nano, amount_nano, outcome, estimated, upstream_id, retries, duration_ms, admitted_at, instant
     from chained where sku is not null
   ), spent as (
-    -- Admissions begin a key's day and month, so a hold is never of a later one; earlier ones are over.
+    -- Admissions start a key's day and month, so a hold is never of a later one; earlier ones have ended.
     update key_spend s set
       held_nano = s.held_nano - t.amount_nano,
       day_nano = s.day_nano + t.day_nano,
@@ -76,7 +76,7 @@ begin
   return query select r.ordinal, 'settled', r.charged_nano, r.balance_after_nano
     from unnest(ended, charges, balances_after) r(ordinal, charged_nano, balance_after_nano);
 
-  -- Days that are closed, or being closed, are opened again.
+  -- Days that are closed, or being closed, are reopened.
   if exists (select from usage_closings c where c.account_id = any (accounts) and c.closing_until > any (days)) then
     update usage_closings c set closing_until = least(c.closing_until, t.day), closed_until = least(c.closed_until, t.day)
     from (select e.account_id, min(e.day) as day from unnest(accounts, days) e(account_id, day) group by 1) t

@@ -1,8 +1,8 @@
 import { hoursOf, ROLL_DAYS, ROLL_HOURS } from './usage-cells.ts'
 
 /**
- * Ends one hold whose balance is locked, as `settle_holds` ends those of a batch. A settlement whose hold is gone returns
- * `settled_before` if the usage of its request exists; otherwise a sweeper released the hold, and it returns `lost`.
+ * Ends one hold whose balance is locked, as `settle_holds` does for a batch. If the hold is missing, it returns
+ * `settled_before` when the usage of the request exists; otherwise a sweeper released the hold, and it returns `lost`.
  */
 export const SETTLE_ONE_HOLD = `create or replace function settle_one_hold(item settlement, instant timestamptz,
   out outcome text, out charged_nano bigint, out balance_after_nano bigint)
@@ -14,7 +14,7 @@ declare
 begin
   delete from holds h where h.account_id = item.account_id and h.request_id = item.request_id returning * into hold;
   if hold.request_id is null then
-    -- With the day written out the planner opens its partition alone; a plan for any day would open hundreds.
+    -- With a literal day the planner opens one partition; a plan for any day would open hundreds.
     execute format('select u.charge_nano from usage_events u
       where u.account_id = $1 and u.request_id = $2 and u.day = %L', item.day)
       into charged_nano using item.account_id, item.request_id;
@@ -36,7 +36,7 @@ begin
     values (hold.account_id, hold.currency, transfer_sequence, item.transfer_id, 'charge', 'customer', 'platform:revenue',
       charged_nano, balance_after_nano, hold.request_id, instant);
   end if;
-  -- Admissions begin a key's day and month, so a hold is never of a later one; earlier ones are over.
+  -- Admissions start a key's day and month, so a hold is never of a later one; earlier ones have ended.
   update key_spend s set
     held_nano = s.held_nano - hold.amount_nano,
     day_nano = s.day_nano + case when hold.day >= s.day then charged_nano else 0 end,

@@ -1,6 +1,6 @@
 /**
- * Expires the free DIEM of the day before and grants the allowance of the current day, once a day and account, and
- * returns the instant that decided the day. Open holds keep what they set aside.
+ * Expires the free DIEM of the day before and grants the allowance of the current day, once per day and account, and
+ * returns the instant that decided the day. Open holds keep their DIEM.
  */
 export const START_DIEM_DAY = `create or replace function start_diem_day(of_account uuid, process_time timestamptz,
   expiry_id uuid, allowance_id uuid)
@@ -13,7 +13,7 @@ declare
   expiring bigint;
   granted bigint;
 begin
-  -- Most calls find the day begun, and need no lock to see it.
+  -- Most calls find the day started, and see that without a lock.
   perform 1 from balances b
     where b.account_id = of_account and b.currency = 'diem' and (b.epoch_day is null or b.epoch_day < today);
   if not found then

@@ -1,4 +1,4 @@
-/** Minutes of the hour at which an hour's roll-up can be cut: every time zone's offset is a multiple of 15 minutes. */
+/** Minutes at which an hour's roll-up can be split: every time zone's offset is a multiple of 15 minutes. */
 const CUTS = [15, 30, 45] as const
 export const MEASURES = ['requests', 'line_requests', 'units', 'amount_nano'] as const
 const NO_KEY = '00000000-0000-0000-0000-000000000000'
@@ -11,7 +11,7 @@ export const HOUR_MEASURE_COLUMNS = HOUR_MEASURES.map(
   (column) => `${column} ${measureType(column.replace(/_\d+$/, ''))} not null`,
 ).join(', ')
 
-/** An event has one line per type and is counted with its first. */
+/** An event has one row per line type and is counted with its first line. */
 const LINE_SUMS: Record<(typeof MEASURES)[number], (filter: string) => string> = {
   requests: (filter) => `count(*) filter (where l.ordinality = 1${filter})`,
   line_requests: (filter) => `count(*) filter (where true${filter})`,
@@ -25,8 +25,8 @@ const cutSums = MEASURES.flatMap((measure) =>
 )
 
 /**
- * What a set of events adds to the hours of the roll-ups. Few rows come out of many events, so the roll-ups below add
- * up little.
+ * The amounts that a set of events adds to the hourly roll-ups. Many events become few rows, so the roll-ups below add
+ * few.
  */
 export const hoursOf = (events: string) => `
   select e.account_id, e.day, e.hour, coalesce(e.key_id, '${NO_KEY}') as key_id, e.sku, l.type, e.currency,
@@ -40,7 +40,7 @@ export const hoursOf = (events: string) => `
 const addUp = (alias: string, columns: readonly string[]) =>
   columns.map((column) => `${column} = ${alias}.${column} + excluded.${column}`).join(', ')
 
-/** From rows named `hours`, as `hoursOf` selects them. */
+/** Takes rows named `hours`, as `hoursOf` selects them. */
 export const ROLL_DAYS = `insert into usage_daily as d (account_id, day, key_id, sku, line_type, currency, model_name, model_type, unit_type,
     ${MEASURES.join(', ')})
   select account_id, day, key_id, sku, type, currency, max(model_name), max(model_type), max(unit_type),

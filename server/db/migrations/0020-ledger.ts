@@ -39,7 +39,7 @@ const STATEMENTS = [
   sql`create index ledger_transfers_allowance on ledger_transfers (account_id, created_at) where kind = 'diem_allowance'`,
   // Both sides of a move are found by its reference.
   sql`create index ledger_transfers_moves on ledger_transfers (reference) where kind = 'transfer'`,
-  // The stake by which a day's DIEM was granted: what its allowances must add up to.
+  // The stake that granted a day's DIEM; its allowances must add up to it.
   sql`create table diem_stakes (
     account_id uuid not null,
     day date not null,

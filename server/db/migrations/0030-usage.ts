@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import { HOUR_MEASURE_COLUMNS, MEASURES, measureType } from '../functions/usage-cells.ts'
 
 const STATEMENTS = [
-  // Assigned while the settlement holds the lock of the account's balance, so an account's positions rise in commit order:
-  // a reader that has seen one has seen all before it.
+  // Assigned while the settlement holds the lock of the account's balance, so an account's positions rise in commit
+  // order: a reader that has seen one has seen all before it.
   'create sequence usage_positions',
   `create table usage_events (
     account_id uuid not null,
@@ -28,7 +28,7 @@ const STATEMENTS = [
     position bigint default nextval('usage_positions'),
     primary key (account_id, day, request_id)
   ) partition by range (day)`,
-  // Days are split off ahead of time by the maintenance job; this one catches whatever has no partition of its own.
+  // The maintenance job splits off days ahead of time; this partition catches rows of all other days.
   'create table usage_events_default partition of usage_events default',
   'create index usage_events_position on usage_events (account_id, position) where position is not null',
   `create table usage_daily (
@@ -47,7 +47,7 @@ const STATEMENTS = [
     line_requests bigint not null default 0,
     primary key (account_id, day, key_id, sku, line_type, currency)
   ) with (fillfactor = 50)`,
-  // The hours, with what of each fell before its minute 15, 30 and 45, so that days of any time zone can be summed up.
+  // The hours, with the part before minutes 15, 30 and 45, so days of any time zone can be summed up.
   `create table usage_hourly (
     account_id uuid not null,
     hour timestamptz not null,
@@ -61,15 +61,15 @@ const STATEMENTS = [
     primary key (account_id, hour, key_id, sku, line_type, currency)
   ) partition by range (hour)`,
   'create table usage_hourly_default partition of usage_hourly default with (fillfactor = 70)',
-  // Days of an account before `closed_until` are in the totals below, and what these say of later days is void. Who
-  // settles a request of a day before `closing_until` opens it again, so totals are never behind what they are made of.
+  // Days of an account before `closed_until` are in the totals below, whose rows for later days are void. Settling a
+  // request of a day before `closing_until` reopens that day, so totals never lag behind their sources.
   `create table usage_closings (
     account_id uuid primary key,
     closing_until date not null,
     closed_until date not null check (closed_until <= closing_until)
   )`,
-  // Closed days, weeks and four weeks of an account, by everything, by what was called with and without the kinds of
-  // its lines, by who called, and all together. Columns that a grain does not split by are empty.
+  // Closed days, weeks and four-week spans of an account: by everything, by model with and without line types, by key,
+  // and in total. Columns that a grain does not split by are empty.
   `create table usage_daily_totals (
     account_id uuid not null,
     grain text not null check (grain in ('all', 'line', 'model', 'key', 'total')),
@@ -101,7 +101,7 @@ const STATEMENTS = [
     primary key (account_id, grain, hour, key_id, sku, unit_type, currency)
   ) partition by range (hour)`,
   'create table usage_hourly_totals_default partition of usage_hourly_totals default',
-  // What usage events that are no longer kept had charged: with them the events still add up to the ledger.
+  // The charges of deleted usage events: with them the events still add up to the ledger.
   `create table usage_expired (
     account_id uuid not null,
     key_id uuid not null,
@@ -119,7 +119,7 @@ const STATEMENTS = [
     admitted_at timestamptz
   )`,
   // One settlement as the server sends it; `sku` is null for a release, which charges nothing and writes no usage. The
-  // usage event keeps `lines` as they are; the roll-ups sum up the same lines as `priced`.
+  // usage event keeps `lines` unchanged; the roll-ups sum up the same lines as `priced`.
   `create type settlement as (
     account_id uuid,
     request_id uuid,

@@ -11,7 +11,7 @@ const STATEMENTS = [
     refused_at timestamptz not null,
     primary key (account_id, refused_at, refusal_id)
   )`,
-  // Of all accounts together, for the operator's list and for the end of their keeping.
+  // Across all accounts, for the operator's list and for deleting old rows.
   sql`create index rate_limit_refusals_newest on rate_limit_refusals (refused_at, refusal_id)`,
 ]
 

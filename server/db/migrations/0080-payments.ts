@@ -41,7 +41,7 @@ const STATEMENTS = [
   )`,
   sql`create unique index payments_claim on payments (network, claim_key)`,
   sql`create unique index payments_transfer on payments (network, transaction_id, transfer_index) where transfer_index is not null`,
-  // A payer may sign several amounts under one nonce, of which the chain takes one.
+  // A payer may sign several amounts under one nonce; the chain accepts one of them.
   sql`create unique index payments_nonce_paid on payments (network, nonce_key) where transfer_index is not null`,
   sql`create unique index payments_nonce_settling on payments (network, nonce_key) where state = 'settling'`,
   sql`create index payments_look on payments (look_at) where look_at is not null`,

@@ -9,7 +9,7 @@ import * as wallets from './0070-wallets.ts'
 import * as payments from './0080-payments.ts'
 import * as functions from './0090-functions.ts'
 
-/** Static and ordered by name; until the first release they are edited in place, then never again. */
+/** Static and ordered by name; edited in place until the first release, and never after it. */
 export const MIGRATIONS: Record<string, Migration> = {
   '0010-accounts': accounts,
   '0020-ledger': ledger,

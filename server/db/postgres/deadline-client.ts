@@ -6,9 +6,9 @@ const CANCEL_REQUEST_CODE = 80_877_102
 const CANCEL_REQUEST_BYTES = 16
 const CANCEL_TIMEOUT_MS = 500
 
-/** A connection whose statements end in time, although the other side may have vanished without closing it. */
+/** A connection whose statements end in time even if the other side vanished without closing it. */
 export class DeadlineClient extends pg.Client {
-  /** From the server's greeting; a pooler sends numbers of its own. */
+  /** From the server's greeting; a pooler sends its own numbers. */
   declare readonly processID: number | null
   declare readonly secretKey: number | null
   readonly #socket: Socket
@@ -19,7 +19,7 @@ export class DeadlineClient extends pg.Client {
     this.#socket = socket
   }
 
-  /** Fails with `ETIMEDOUT` after the deadline; the connection is closed then, and the server is asked to stop. */
+  /** Fails with `ETIMEDOUT` after the deadline, closes the connection and asks the server to cancel the statement. */
   async execute<Row>(text: string, values: readonly unknown[], deadlineMs: number): Promise<PostgresQueryResult<Row>> {
     let isExpired = false
     let isDone = false
@@ -28,7 +28,7 @@ export class DeadlineClient extends pg.Client {
       setImmediate(() => {
         if (isDone) return
         isExpired = true
-        // First, since a pooler forgets whom to cancel when the connection is closed.
+        // First, because a pooler forgets what to cancel once the connection is closed.
         void this.#cancel().then(() => this.destroy())
       })
     }, deadlineMs)
@@ -50,7 +50,7 @@ export class DeadlineClient extends pg.Client {
     this.#socket.destroy()
   }
 
-  /** Best effort, over a connection of its own (PostgreSQL documentation, "Canceling Requests in Progress"). */
+  /** Best effort, over a separate connection (PostgreSQL documentation, "Canceling Requests in Progress"). */
   async #cancel(): Promise<void> {
     if (this.processID === null || this.secretKey === null) return
     const request = Buffer.alloc(CANCEL_REQUEST_BYTES)
@@ -69,7 +69,7 @@ export class DeadlineClient extends pg.Client {
     if (this.host.startsWith('/')) socket.connect(`${this.host}/.s.PGSQL.${this.port}`)
     else socket.connect(this.port, this.host)
     socket.write(request)
-    // The server closes it when it has read the request.
+    // The server closes the connection after reading the request.
     await closed
     clearTimeout(timer)
   }

@@ -14,20 +14,20 @@ import {
 export interface PoolSurroundings {
   url: string
   types: pg.CustomTypesConfig
-  /** Shared by all pools of a database: what happened to one connection may have happened to all. */
+  /** Shared by all pools of a database: a failure of one connection may affect all of them. */
   suspicion: Suspicion
   onIdleError: (error: Error) => void
   onStatementError: (error: unknown) => void
 }
 
-/** Rises when connections that were made before can no longer be trusted. */
+/** Rises when existing connections can no longer be trusted. */
 export interface Suspicion {
   level: number
 }
 
 const OPENS_TRANSACTION = /^(begin|start transaction)\b/
 
-/** A pool whose statements have deadlines on both sides, with or without a transaction pooler between them. */
+/** A pool whose statements have deadlines on both sides, with or without a transaction pooler in between. */
 export class DeadlinePool {
   readonly options = {}
   readonly #pool: pg.Pool
@@ -49,20 +49,20 @@ export class DeadlinePool {
       types,
       onConnect: (client) => setSession(client, terms),
     })
-    // A pool without this listener ends the process when the server drops an idle connection.
+    // Without this listener the process would end when the server drops an idle connection.
     this.#pool.on('error', (error) => {
-      // The pool attaches the whole connection, its cancellation secret included, which no log should have.
+      // The pool attaches the whole connection, including its cancellation secret, which must not be logged.
       Reflect.deleteProperty(error, 'client')
       onIdleError(error)
     })
     this.#pool.on('connect', (client) => {
-      // So would a connection that is lost at work; there the query that waits on it fails, and reports it.
+      // Likewise for a connection that is lost in use; the waiting query fails and reports it.
       client.on('error', () => {})
       this.#trustedAt.set(client, suspicion.level)
     })
   }
 
-  /** A connection that nothing speaks against. */
+  /** A connection that is not under suspicion. */
   async connect(): Promise<DeadlineConnection> {
     for (;;) {
       const client = await this.#pool.connect()
@@ -75,7 +75,9 @@ export class DeadlinePool {
     }
   }
 
-  /** Fails on a standby, after which all connections are made anew: the name of the server may lead to another one by now. */
+  /**
+   * Fails on a standby and then replaces all connections, because the server's name may resolve to another host now.
+   */
   async assertWritable(): Promise<void> {
     const connection = await this.connect()
     try {
@@ -93,7 +95,7 @@ export class DeadlinePool {
   }
 }
 
-/** One connection while it is out of its pool. */
+/** One connection while it is checked out of its pool. */
 export class DeadlineConnection {
   readonly #client: pg.PoolClient & DeadlineClient
   readonly #terms: PoolTerms
@@ -137,7 +139,7 @@ export class DeadlineConnection {
     }
   }
 
-  /** In one message with the terms of the transaction, since a pooler may give each transaction another session. */
+  /** In one message with the transaction's terms, because a pooler may give each transaction another session. */
   #begin<Row>(text: string): Promise<PostgresQueryResult<Row>> {
     const settings = settingsOf(this.#terms).map(([name, value]) => `set local ${name} = ${value}`)
     return this.#execute([text, ...settings].join('; '), [], BEGIN_TIMEOUT_MS)
@@ -154,7 +156,7 @@ export class DeadlineConnection {
     } catch (error) {
       onStatementError(error)
       if (isConnectionLost(error)) this.#isLost = true
-      // The network or the server behind all connections may have changed without a word.
+      // The network or the server behind all connections may have changed without notice.
       if (isSilence(error) || isReadOnlySession(error)) suspicion.level++
       throw error
     }
@@ -176,8 +178,8 @@ function settingsOf({ statementMs, lockMs }: PoolTerms): [name: string, value: s
 }
 
 /**
- * For statements outside transactions, if the session is this connection's own: a pooler between them lends it to other
- * clients, and shows by a process number that is not the session's.
+ * For statements outside transactions, if this connection has a session of its own. A pooler lends sessions to other
+ * clients; it is recognized by a process number that differs from the session's.
  */
 async function setSession(client: unknown, terms: PoolTerms): Promise<void> {
   if (!(client instanceof DeadlineClient)) return

@@ -11,9 +11,9 @@ export interface AccountsTable {
   wallet_chain: 'evm' | 'solana' | null
   wallet_address: string | null
   created_at: Date
-  /** What an operator set in place of the tier's limits. */
+  /** The operator's replacements for the tier's limits. */
   limit_overrides: ColumnType<LimitOverrides | null, string | null | undefined, string | null>
-  /** Since when the account may do nothing; null while it may. */
+  /** Start of the suspension; null while the account is active. */
   suspended_at: Generated<Date | null>
   suspended_reason: Generated<string | null>
 }

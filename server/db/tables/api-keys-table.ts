@@ -8,7 +8,7 @@ export interface ApiKeysTable {
   key_hash: string
   type: 'INFERENCE' | 'ADMIN'
   description: string
-  /** numeric: decimal text; the largest limits are beyond 64 bits. */
+  /** numeric, as decimal text; the largest limits exceed 64 bits. */
   limit_usd_nano: string | null
   limit_diem_nano: string | null
   limit_period: 'EPOCH' | 'MONTH' | 'LIFETIME'
@@ -18,9 +18,11 @@ export interface ApiKeysTable {
   expires_at: Date | null
   revoked_at: Date | null
   last_used_at: Date | null
-  /** What an operator set beside the account's limits. */
+  /** The operator's limits for this key, in addition to the account's. */
   limit_overrides: ColumnType<LimitOverrides | null, string | null | undefined, string | null>
-  /** When the key was created, by the database's clock; null for one that an operator made. Decides the limit of creations. */
+  /**
+   * Creation time by the database's clock, which the creation limit counts; null for a key that an operator created.
+   */
   counted_at: ColumnType<Date | null, Date | null | undefined, never>
 }
 

@@ -4,7 +4,7 @@ export interface BalancesTable {
   currency: 'usd' | 'diem'
   balance_nano: bigint
   held_nano: bigint
-  /** Number of ledger transfers so far: the next one takes `sequence + 1`. */
+  /** Number of ledger transfers so far; the next one takes `sequence + 1`. */
   sequence: bigint
   /** DIEM only: the UTC day whose allowance the balance holds. */
   epoch_day: string | null

@@ -1,10 +1,12 @@
 import type { JSONColumnType, Selectable } from 'kysely'
 
-/** What operators changed of the configured models. A row is only ever withdrawn, never edited: together they are the history. */
+/**
+ * Operators' changes to the configured models. A row may be withdrawn but is never edited, so the rows are the history.
+ */
 export interface CatalogueChangesTable {
   change_id: string
   model_id: string
-  /** The settings that change, in the form of the configuration file; null goes back to what the file says. */
+  /** The changed settings, in the form of the configuration file; null restores the file's value. */
   patch: JSONColumnType<object>
   effective_at: Date
   actor: string

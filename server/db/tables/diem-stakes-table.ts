@@ -1,4 +1,4 @@
-/** The stake by which the DIEM of a UTC day was granted, the highest of the day. */
+/** The stake that granted the DIEM of a UTC day: the highest of the day. */
 export interface DiemStakesTable {
   account_id: string
   day: string

@@ -5,7 +5,7 @@ export interface HoldsTable {
   key_id: string | null
   currency: 'usd' | 'diem'
   amount_nano: bigint
-  /** UTC day of the admission: the limit period that the charge counts for. */
+  /** UTC day of the admission, which decides the limit period of the charge. */
   day: string
   admitted_at: Date
   /** The server process that must settle it. */

@@ -1,4 +1,4 @@
-/** The rest of a kept answer that is too large for its record: 60 KiB of the body a row, sealed. */
+/** The rest of a stored response that is too large for its record: 60 KiB of the body per row, sealed. */
 export interface IdempotencyChunksTable {
   account_id: string
   key: string

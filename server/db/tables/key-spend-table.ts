@@ -1,4 +1,4 @@
-/** What one key spent in the current day, the current month and ever, so that a limit of any period is one row away. */
+/** A key's spending in the current day, the current month and in total, so one row decides a limit of any period. */
 export interface KeySpendTable {
   account_id: string
   key_id: string

@@ -22,10 +22,10 @@ export interface LedgerTransfersTable {
   debit_account: string
   credit_account: string
   amount_nano: bigint
-  /** The customer's balance right after. */
+  /** The customer's balance right after the transfer. */
   balance_after_nano: bigint
   request_id: string | null
-  /** Unique per account where present: makes a grant or a top-up post once. */
+  /** Unique per account if present: a grant or a top-up posts only once. */
   reference: string | null
   reason: string | null
   created_at: Date

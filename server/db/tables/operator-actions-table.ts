@@ -1,6 +1,9 @@
 import type { JSONColumnType, Selectable } from 'kysely'
 
-/** What operators did. `action_id` is time-ordered; subjects are text, since a refused action may name what does not exist. */
+/**
+ * Actions of operators. `action_id` is time-ordered; subjects are text, because a rejected action may name a missing
+ * object.
+ */
 export interface OperatorActionsTable {
   action_id: string
   actor: string
@@ -11,7 +14,7 @@ export interface OperatorActionsTable {
   input: JSONColumnType<object>
   reason: string | null
   request_id: string
-  /** `started` until the action has ended; for good when its process died. */
+  /** `started` until the action ends; it stays `started` if the process died. */
   outcome: 'started' | 'done' | 'refused' | 'failed'
   error_code: string | null
   error_message: string | null

@@ -1,4 +1,4 @@
-/** What settlements on a chain may have cost on a UTC day, reservations included. */
+/** The most that settlements on a chain may have cost on a UTC day, reservations included. */
 export interface PaymentFeesTable {
   network: string
   day: string

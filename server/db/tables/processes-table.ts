@@ -1,4 +1,4 @@
-/** Running server processes; holds of one whose heartbeat stopped are released by another. */
+/** Running server processes; when a heartbeat stops, another process releases the holds. */
 export interface ProcessesTable {
   process_id: string
   started_at: Date

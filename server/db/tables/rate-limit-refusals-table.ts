@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 
-/** Requests that were refused for their caller's rate; the newest of each account are kept. */
+/** Requests that were rate-limited; the newest of each account are kept. */
 export interface RateLimitRefusalsTable {
   account_id: string
   /** Time-ordered. */

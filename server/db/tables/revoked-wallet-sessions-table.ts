@@ -1,4 +1,4 @@
-/** Sessions of wallets that were ended before their time. Only these have a row, until their time has come. */
+/** Wallet sessions that were revoked before they expired; a row is deleted once its session would have expired. */
 export interface RevokedWalletSessionsTable {
   session_id: string
   expires_at: Date

@@ -1,4 +1,4 @@
-/** Transactions of ours that a block took without their effect. They cost fees, which are counted against their cause. */
+/** Our transactions that a block included without their effect. Their fees are counted against whoever caused them. */
 export interface SettlementFailuresTable {
   network: string
   transaction_id: string

@@ -1,10 +1,10 @@
 import type { Generated } from 'kysely'
 
-/** Roll-up per day, key, model and kind of unit, written with each settlement: analytics never scan events. */
+/** Roll-up per day, key, model and kind of unit, written with each settlement, so analytics never scan events. */
 export interface UsageDailyTable {
   account_id: string
   day: string
-  /** All zeros stands for usage without a key. */
+  /** All zeros for usage without a key. */
   key_id: string
   sku: string
   line_type: string
@@ -12,7 +12,7 @@ export interface UsageDailyTable {
   model_name: string
   model_type: string | null
   unit_type: string
-  /** Counted once a request, on its first line. */
+  /** Counted once per request, on its first line. */
   requests: bigint
   /** Requests that have a line of this type. */
   line_requests: Generated<bigint>

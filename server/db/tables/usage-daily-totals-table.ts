@@ -1,14 +1,14 @@
 /** Closed UTC days of an account, summed up by grain from the daily roll-up; see `usage_closings`. */
 export interface UsageDailyTotalsTable {
   account_id: string
-  /** By everything (not single days), by what was called with and without the kinds of lines, by who called, or not at all. */
+  /** By everything (not for single days), by model with and without line types, by key, or in total. */
   grain: 'all' | 'line' | 'model' | 'key' | 'total'
-  /** A day, a week, or four weeks, which begin on Mondays. */
+  /** A day, a week or four weeks; weeks begin on Mondays. */
   days: 1 | 7 | 28
   starts: string
-  /** All zeros where the grain does not split by keys, and for usage without a key. */
+  /** All zeros if the grain does not split by keys, and for usage without a key. */
   key_id: string
-  /** Empty where the grain does not split by it, as are the other columns of what was called. */
+  /** Empty if the grain does not split by it, like the other columns that describe the product. */
   sku: string
   line_type: string
   unit_type: string

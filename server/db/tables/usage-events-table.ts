@@ -11,7 +11,7 @@ export interface UsageEventsTable {
   model_name: string
   model_type: string | null
   unit_type: string
-  /** `[{type, units, amount, price}]`, amounts in nano-USD as strings; `price` in USD a unit, where there is one. */
+  /** `[{type, units, amount, price}]`, amounts in nano-USD as strings; `price` in USD per unit, if there is one. */
   lines: unknown
   charge_nano: bigint
   hold_nano: bigint

@@ -1,4 +1,4 @@
-/** What an hour came to, and the part of it before its minutes 15, 30 and 45. */
+/** The totals of an hour, and of its part before minutes 15, 30 and 45. */
 export interface HourMeasures {
   requests: bigint
   line_requests: bigint
@@ -23,7 +23,7 @@ export interface HourMeasures {
 export interface UsageHourlyTable extends HourMeasures {
   account_id: string
   hour: Date
-  /** All zeros stands for usage without a key. */
+  /** All zeros for usage without a key. */
   key_id: string
   sku: string
   line_type: string

@@ -2,7 +2,7 @@ import type { Log } from '../../domain/log.ts'
 import type { PubSub } from '../../domain/pub-sub.ts'
 import { ChannelListeners } from '../channel-listeners.ts'
 
-/** Delivery within one process. A publisher never runs a listener's code. */
+/** Delivery within one process. Listeners never run inside the publisher's call. */
 export class MemoryPubSub implements PubSub {
   readonly #listeners: ChannelListeners
 
@@ -22,7 +22,7 @@ export class MemoryPubSub implements PubSub {
     })
   }
 
-  /** Nothing is ever lost within one process. */
+  /** Never called: nothing is lost within one process. */
   onResumed(): void {}
 
   close(): Promise<void> {

@@ -10,7 +10,7 @@ import type {
 import { SlidingWindow, toWindowShape, type WindowShape } from './sliding-window.ts'
 
 const SWEEP_EVERY_MS = 1_000
-/** Bounds how long one sweep keeps the process from its requests. */
+/** Bounds how long one sweep blocks the process. */
 const SWEPT_WINDOWS_MAX = 10_000
 
 export interface MemoryWindowStoreDeps {
@@ -20,8 +20,8 @@ export interface MemoryWindowStoreDeps {
 }
 
 /**
- * Rate windows of one process. They follow its monotonic clock, so that a wall clock that is set neither frees nor
- * freezes them; only the instants that callers see are those of the wall clock. Empty windows are forgotten.
+ * Rate windows of one process. They follow its monotonic clock, so changing the wall clock neither frees nor freezes
+ * them; only the instants that callers see use the wall clock. Empty windows are dropped.
  */
 export class MemoryWindowStore implements WindowStore {
   readonly #clock: MemoryWindowStoreDeps['clock']
@@ -45,7 +45,7 @@ export class MemoryWindowStore implements WindowStore {
       const excess = this.#sumAt(charge, atMs) + charge.weight - this.#limitOf(charge)
       if (excess <= 0) return state
       const fitsAtMs = this.#fitsAtMs(charge, excess, atMs)
-      // A weight above its limit never fits, which outlasts every other refusal.
+      // A weight above its limit never fits, which outlasts every other rejection.
       if (refusedBy === null || (retryAtMs !== null && (fitsAtMs === null || fitsAtMs > retryAtMs))) {
         refusedBy = index
         retryAtMs = fitsAtMs
@@ -62,8 +62,8 @@ export class MemoryWindowStore implements WindowStore {
   }
 
   /**
-   * Takes note of how full windows are over all processes. This one's part of that is used up even if others admitted it,
-   * so that what all have left without the shared store is what is left of the limit.
+   * Records how full windows are across all processes. This process's part of that is used up even if others admitted
+   * it, so all processes together admit only the rest of the limit without the shared store.
    */
   raise(charges: readonly WindowCharge[], states: readonly WindowState[]): void {
     const atMs = this.#instant()
@@ -74,7 +74,7 @@ export class MemoryWindowStore implements WindowStore {
     }
   }
 
-  /** Books what was admitted elsewhere, whatever the limit. */
+  /** Books what was admitted elsewhere, regardless of the limit. */
   book(charges: readonly WindowCharge[]): WindowBooking {
     const localAtMs = this.#instant()
     for (const charge of charges) this.#add(charge, localAtMs)
@@ -107,7 +107,7 @@ export class MemoryWindowStore implements WindowStore {
     return Promise.resolve()
   }
 
-  /** Whole, as the engine keeps such numbers in less memory. */
+  /** An integer, because the engine stores it in less memory. */
   #instant(): number {
     return Math.floor(this.#clock.monotonicMs())
   }
@@ -154,7 +154,7 @@ export class MemoryWindowStore implements WindowStore {
     return shape
   }
 
-  /** Forgets empty windows, some at a time. */
+  /** Drops empty windows, a few at a time. */
   #sweep(): void {
     const atMs = this.#instant()
     this.#unswept ??= this.#windows.entries()
@@ -174,7 +174,7 @@ export class MemoryWindowStore implements WindowStore {
   }
 }
 
-/** A string that was put together keeps its parts, and three times the memory, for as long as it lives. */
+/** A concatenated string keeps its parts, and three times the memory, for as long as it lives. */
 function flat(text: string): string {
   return Buffer.from(text).toString()
 }

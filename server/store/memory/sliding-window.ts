@@ -1,4 +1,4 @@
-/** What windows of the same length and precision have in common. */
+/** Properties shared by windows of the same length and precision. */
 export interface WindowShape {
   windowSeconds: number
   buckets: number
@@ -8,17 +8,20 @@ export interface WindowShape {
 
 export function toWindowShape({ windowSeconds, buckets }: Pick<WindowShape, 'windowSeconds' | 'buckets'>): WindowShape {
   const windowMs = windowSeconds * 1_000
-  // All buckets but the one in progress fill the window.
+  // All buckets but the current one fill the window.
   return { windowSeconds, buckets, windowMs, bucketMs: Math.ceil(windowMs / (buckets - 1)) }
 }
 
 /**
  * Counts of one window in buckets. A bucket counts as a whole until its latest booking has left the window: never more
- * than the limit in any span, and exact where bookings are rarer than buckets. Only buckets with bookings take memory.
+ * than the limit in any span, and exact if bookings are rarer than buckets. Only buckets with bookings take memory.
  */
 export class SlidingWindow {
   readonly shape: WindowShape
-  /** Latest booking and count of each bucket in turn, oldest first; flat and exactly as long as needed, since most windows hold one. */
+  /**
+   * Latest booking and count of each bucket in turn, oldest first; flat and exactly as long as needed, because most
+   * windows hold one.
+   */
   #buckets: number[] = []
   #sum = 0
 
@@ -30,7 +33,7 @@ export class SlidingWindow {
     return this.#buckets.length === 0
   }
 
-  /** What still counts at `atMs`, which is not before the latest booking. */
+  /** The sum that still counts at `atMs`, which must not precede the latest booking. */
   sumAt(atMs: number): number {
     let expired = 0
     for (; expired < this.#buckets.length && this.#leavesAtMs(expired) <= atMs; expired += 2) {
@@ -40,7 +43,7 @@ export class SlidingWindow {
     return this.#sum
   }
 
-  /** From here on nothing counts; `atMs` if nothing does already. */
+  /** The instant at which the window becomes empty; `atMs` if it already is. */
   emptyAtMs(atMs: number): number {
     return this.sumAt(atMs) > 0 ? this.#leavesAtMs(this.#buckets.length - 2) : atMs
   }
@@ -53,12 +56,12 @@ export class SlidingWindow {
       this.#buckets[last] = atMs
       this.#buckets[last + 1] = this.#countAt(last) + weight
     } else {
-      // Neither pushed nor spread, which would reserve room for a dozen more.
+      // Neither pushed nor spread, because both reserve room for a dozen more.
       this.#buckets = this.#buckets.concat(atMs, weight)
     }
   }
 
-  /** Changes a bucket that is still counted; what it would lack below zero is not taken. */
+  /** Changes a bucket that still counts; it never goes below zero. */
   adjust(atMs: number, delta: number): void {
     const bucket = this.#bucketOf(atMs)
     for (let index = this.#buckets.length - 2; index >= 0; index -= 2) {
@@ -70,7 +73,7 @@ export class SlidingWindow {
     }
   }
 
-  /** First instant at which `excess` of what counts at `atMs` has left the window. */
+  /** First instant at which `excess` of the sum at `atMs` has left the window. */
   freedAtMs(excess: number, atMs: number): number {
     let freed = 0
     for (let index = 0; index < this.#buckets.length; index += 2) {

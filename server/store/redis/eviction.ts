@@ -4,7 +4,7 @@ import type { RedisClient } from './redis-client.ts'
 
 const DEADLINE_MS = 500
 
-/** Warns if the server may drop keys when its memory is full: a rate window that is dropped admits its whole limit again. */
+/** Warns if the server may evict keys when its memory is full: an evicted rate window admits its whole limit again. */
 export async function warnOfEviction(client: Pick<RedisClient, 'info'>, log: Log): Promise<void> {
   try {
     // CONFIG is often forbidden.
@@ -17,6 +17,6 @@ export async function warnOfEviction(client: Pick<RedisClient, 'info'>, log: Log
       fix: 'set maxmemory-policy to noeviction',
     })
   } catch {
-    // The server is away, which is reported elsewhere, or does not tell.
+    // The server is unavailable, which is reported elsewhere, or does not expose its policy.
   }
 }

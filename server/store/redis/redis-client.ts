@@ -7,12 +7,12 @@ import { ADJUST_SCRIPT, CARRY_SCRIPT, CONSUME_SCRIPT, PEEK_SCRIPT } from './wind
 const CONNECT_TIMEOUT_MS = 500
 const RECONNECT_DELAY_MS_MAX = 1_000
 const START_WAIT_MS = 1_000
-/** How often the server is asked for a sign of life, and how long a silent connection is kept. */
+/** How often the server is probed, and how long a silent connection is kept. */
 const LIVENESS = { probeEveryMs: 1_000, silenceMs: 3_000 }
-/** A server that hangs must not make the process hoard commands. */
+/** Keeps the process from hoarding commands while the server hangs. */
 const QUEUED_COMMANDS_MAX = 10_000
 
-/** Arguments in the order the server takes them: the number of keys, the keys, the rest. */
+/** Arguments in the server's order: the number of keys, the keys, the rest. */
 function windowScript(source: string) {
   return defineScript({
     SCRIPT: source,
@@ -35,9 +35,9 @@ function newClient(url: string) {
   return createClient({
     url,
     scripts: SCRIPTS,
-    // A command for a lost server fails at once instead of waiting for its return; whoever sent it has a fallback.
+    // A command for a lost server fails at once instead of waiting for its return; every caller has a fallback.
     disableOfflineQueue: true,
-    // The default sets an abort timer for every command; the failover store has one deadline of its own.
+    // The default sets an abort timer for every command; the failover store has its own single deadline.
     commandOptions: { timeout: 0 },
     commandsQueueMaxLength: QUEUED_COMMANDS_MAX,
     socket: {
@@ -50,8 +50,8 @@ function newClient(url: string) {
 export type RedisClient = ReturnType<typeof newClient>
 
 /**
- * A client that reconnects for ever and never throws because the server is away. Resolves when connected, or after a
- * second without: Redis down is a degraded start, not a failed one.
+ * A client that reconnects forever and never throws because the server is away. Resolves when connected, or after a
+ * second without: Redis being down is a degraded start, not a failed one.
  */
 export async function createRedis(url: string, log: Log, liveness = LIVENESS): Promise<RedisClient> {
   const client = newClient(url)
@@ -73,11 +73,13 @@ export async function createRedis(url: string, log: Log, liveness = LIVENESS): P
 }
 
 function connect(client: RedisClient): void {
-  // Only closing the client ends the attempts; every other failure went through the error listener.
+  // Only closing the client ends the attempts; every other failure was reported by the error listener.
   client.connect().catch(() => undefined)
 }
 
-/** A connection whose other end vanished without a word looks open for a quarter of an hour; only silence betrays it. */
+/**
+ * A connection whose other end vanished silently looks open for a quarter of an hour, so silence must count as loss.
+ */
 function replaceSilentConnections(client: RedisClient, { probeEveryMs, silenceMs }: typeof LIVENESS): void {
   let probing = false
   const probe = async (): Promise<void> => {
@@ -98,7 +100,7 @@ function replaceSilentConnections(client: RedisClient, { probeEveryMs, silenceMs
   const timer = setInterval(() => void probe(), probeEveryMs).unref()
 }
 
-/** Ends the connection; what waits for an answer is given up. */
+/** Ends the connection; pending commands fail. */
 export function closeRedis(client: RedisClient): void {
   client.destroy()
 }

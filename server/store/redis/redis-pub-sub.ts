@@ -9,7 +9,7 @@ const SUBSCRIBE_DEADLINE_MS = 500
 
 export interface RedisPubSubDeps {
   publisher: RedisClient
-  /** A connection of its own: one that listens can do nothing else on every server version. */
+  /** A separate connection, because on some server versions a subscriber can do nothing else. */
   subscriber: RedisClient
   log: Log
   /** Separates instances that share one server. */
@@ -17,15 +17,15 @@ export interface RedisPubSubDeps {
 }
 
 /**
- * Delivery to all processes. Listeners of the publishing process are served directly and need no server, so one
- * process stays live while Redis is away; what it publishes meanwhile does not reach the others.
+ * Delivery to all processes. Listeners of the publishing process are called directly, without the server, so a process
+ * keeps its own updates while Redis is away; messages published meanwhile do not reach the others.
  */
 export class RedisPubSub implements PubSub {
   readonly #deps: RedisPubSubDeps
   readonly #listeners: ChannelListeners
   readonly #prefix: string
   readonly #resumedListeners: (() => void)[] = []
-  /** Marks own messages, whose echo was delivered already. */
+  /** Marks own messages, whose echo was already delivered. */
   readonly #origin = randomBytes(9).toString('base64url')
 
   constructor(deps: RedisPubSubDeps) {
@@ -38,13 +38,13 @@ export class RedisPubSub implements PubSub {
 
   publish(channel: string, message: string): void {
     if (this.#listeners.has(channel)) queueMicrotask(() => this.#listeners.deliver(channel, message))
-    // A lost message is lost by contract; the connection reports its own failures.
+    // The contract allows lost messages; the connection reports its own failures.
     this.#deps.publisher.publish(this.#prefix + channel, this.#origin + message).catch(() => undefined)
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
     const remove = this.#listeners.add(channel, listener)
-    // Without a connection the channel is live in this process at once and in the others after the reconnect.
+    // Without a connection the channel works in this process at once, and in the others after the reconnect.
     if (this.#deps.subscriber.isReady) await this.#attempt(this.#listen([channel]))
     return async () => {
       remove()
@@ -69,7 +69,9 @@ export class RedisPubSub implements PubSub {
     this.#listeners.deliver(channel.slice(this.#prefix.length), message.slice(this.#origin.length))
   }
 
-  /** The client repeats the subscriptions that once succeeded; those asked for in the meantime are ours to repeat. */
+  /**
+   * The client repeats only subscriptions that once succeeded; those requested in the meantime must be repeated here.
+   */
   readonly #resubscribe = (): void => {
     const channels = this.#listeners.channels()
     if (channels.length > 0) this.#listen(channels).then(this.#resumed, () => undefined)

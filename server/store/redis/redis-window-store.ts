@@ -13,28 +13,28 @@ import { DeadlineExceeded, withDeadline } from '../deadline.ts'
 import type { RedisClient } from './redis-client.ts'
 import { itemAt } from '../../domain/item-at.ts'
 
-/** Layout of the stored hashes; a new layout takes a new version, so that two releases can run side by side. */
+/** Layout of the stored hashes; a new layout takes a new version, so two releases can run side by side. */
 const LAYOUT_VERSION = 'w1'
 
-/** A call that takes longer, while this process has nothing else to do, counts as lost. A busy machine needs most of it. */
+/** A call that takes longer while this process is otherwise idle counts as lost. A busy machine needs most of it. */
 const DEADLINE_MS = 1_000
-/** For what no request waits for. */
+/** For calls that no request waits for. */
 const CARRY_DEADLINE_MS = 5_000
-/** Windows that one script call takes over; an account's share a call, different accounts never do. */
+/** Windows that one script call takes over. Windows of one account share a call; different accounts never do. */
 const CARRIED_WINDOWS_MAX = 50
-/** Calls on their way at once. */
+/** Maximum number of calls in flight. */
 const CARRY_CALLS_MAX = 200
-/** In place of an instant: the server's clock decides. */
+/** Sent instead of an instant: the server's clock decides. */
 const SERVER_CLOCK = '-1'
 
-/** Bounds how long one script keeps the server from its other clients. */
+/** Bounds how long one script blocks the server's other clients. */
 const BATCH_REQUESTS_MAX = 128
-/** A correction may wait this long for a call that it can travel with. */
+/** How long a correction may wait for a call to travel with. */
 const CORRECTION_DELAY_MS = 10
 
 /** One request's part of a script call. */
 interface Part {
-  /** What its keys have in common, so that the server keeps them in one slot. */
+  /** The shared part of its keys, so the server keeps them in one slot. */
   place: string
   keys: string[]
   args: string[]
@@ -49,7 +49,7 @@ export interface RedisWindowStoreDeps {
   client: RedisClient
   /** Separates instances that share one server. */
   keyPrefix?: string
-  /** In place of the server's clock, for simulations. */
+  /** Replaces the server's clock in simulations. */
   clock?: Pick<Clock, 'nowMs'>
   deadlineMs?: number
 }
@@ -58,8 +58,8 @@ export interface RedisWindowStoreDeps {
  * Rate windows that all processes share. An account's windows share one hash slot; its requests that arrive during one
  * round trip share the next script call, which decides them one by one.
  *
- * Time is the server's: a process whose clock is wrong enforces the same exact limits. A window takes the newest instant
- * it has seen, so that none gives room twice if the server's clock steps back.
+ * Time is the server's: a process whose clock is wrong enforces the same exact limits. A window uses the newest instant
+ * it has seen, so it never gives room twice if the server's clock steps back.
  */
 export class RedisWindowStore implements SharedWindowStore {
   readonly #client: RedisClient
@@ -69,9 +69,9 @@ export class RedisWindowStore implements SharedWindowStore {
   readonly #lane: GroupCommit<Part, PromiseSettledResult<number[]>>
   #corrections: Correction[] = []
   #correctionTimer: NodeJS.Timeout | undefined
-  /** Why the server counts as lost; what waits for it then fails at once, until a probe finds it again. */
+  /** Why the server counts as lost; calls that wait for it then fail at once, until a probe succeeds. */
   #lostBy: Error | undefined
-  /** What a server has kept that still has this value has kept the windows as well. */
+  /** A server that still has this value has kept the windows as well. */
   #marker: string | null | undefined
 
   constructor(deps: RedisWindowStoreDeps) {
@@ -139,7 +139,7 @@ export class RedisWindowStore implements SharedWindowStore {
     await Promise.all(calls)
   }
 
-  /** The connection belongs to whoever opened it. */
+  /** The connection is closed by its owner. */
   async close(): Promise<void> {
     this.#sendCorrections()
     await this.#lane.drained()
@@ -154,7 +154,7 @@ export class RedisWindowStore implements SharedWindowStore {
     }
   }
 
-  /** Corrections that wait ride along. */
+  /** Pending corrections are sent along. */
   async #consumeAll(parts: readonly Part[]): Promise<PromiseSettledResult<number[]>[]> {
     this.#sendCorrections()
     const answers = new Map<Part, PromiseSettledResult<number[]>>()
@@ -167,7 +167,7 @@ export class RedisWindowStore implements SharedWindowStore {
     return parts.map((part) => answers.get(part) ?? { status: 'rejected', reason: new Error('no answer') })
   }
 
-  /** Never rejects, so that a call that fails takes none of another place with it. */
+  /** Never rejects, so a call that fails does not fail calls of other slots. */
   async #consumeOfPlace(parts: readonly Part[], answers: Map<Part, PromiseSettledResult<number[]>>): Promise<void> {
     try {
       const reply = await this.#client.consumeWindows(...joined(parts))
@@ -216,12 +216,12 @@ function placeOf(key: string): string {
   return key.split(':', 1)[0] ?? ''
 }
 
-/** In order of arrival within each place. */
+/** In order of arrival within each slot. */
 function byPlace<P extends Part>(parts: readonly P[]): P[][] {
   return [...Map.groupBy(parts, ({ place }) => place).values()]
 }
 
-/** Arguments of the calls that carry windows over; windows of one place that follow each other share a call. */
+/** Arguments of the calls that carry windows over; consecutive windows of one slot share a call. */
 function* carriedParts(
   windows: Iterable<HeldWindow>,
   keyOf: (window: HeldWindow) => string,

@@ -1,17 +1,20 @@
-/*
- * Time is the server's, so that no process's clock decides; where a simulation passes an instant of its own, that is taken
- * instead. A script that calls TIME before it writes needs a server that replicates effects, as Redis does since version 5.
+/**
+ * Time is the server's, so no process's clock decides; a simulation may pass its own instant instead. A script that
+ * calls TIME before it writes needs a server that replicates effects, as Redis does since version 5.
  *
  * A window is one hash: `t` the instant of its latest booking, `s` the sum of all buckets, and for each ring slot its
  * count under the slot's number and its latest booking under `l` and the number. A bucket counts as a whole until its
- * latest booking has left the window. What expired is subtracted when the next consumption is booked, so a refusal
+ * latest booking has left the window. Expired counts are subtracted when the next consumption is booked, so a rejection
  * writes nothing.
  *
- * A script takes several requests, one after the other, each as if it were alone: sending, running and answering a
- * script costs more than what one request does in it.
+ * A script takes several requests, one after the other, each as if it were alone: sending, running and replying to a
+ * script costs more than the work of one request in it.
  */
 
-/** `load_windows` reads the windows of the next request, and its instant: time never runs behind what a window has seen. */
+/**
+ * `load_windows` reads the windows of the next request and its instant: time never runs behind the newest instant a
+ * window has seen.
+ */
 const READ_REQUESTS = `
 local next_key, next_arg = 1, 1
 local time = redis.call('TIME')
@@ -114,9 +117,9 @@ end
 `
 
 /**
- * KEYS: the windows of each request. ARGV, for each request: its instant or -1 for the server's, number of windows, then
- * limit, milliseconds, buckets and weight of each window. Replies, for each request: refusing window or 0, instant at
- * which its weight fits or -1, instant of booking, then sum and reset of each window.
+ * KEYS: the windows of each request. ARGV, for each request: its instant or -1 for the server's, number of windows,
+ * then limit, milliseconds, buckets and weight of each window. Replies, for each request: rejecting window or 0,
+ * instant at which its weight fits or -1, instant of booking, then sum and reset of each window.
  */
 export const CONSUME_SCRIPT = `${READ_REQUESTS}
 local function refusal(windows, at)
@@ -163,7 +166,7 @@ end
 return reply
 `
 
-/** As CONSUME_SCRIPT, without consuming. */
+/** Like CONSUME_SCRIPT, without consuming. */
 export const PEEK_SCRIPT = `${READ_REQUESTS}
 while ARGV[next_arg] do
   local windows, at = load_windows()

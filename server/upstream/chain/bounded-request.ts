@@ -5,7 +5,7 @@ export interface BoundedRequest {
   headers?: Record<string, string>
   /** Sent as JSON. */
   body?: unknown
-  /** For the whole exchange, the response body included. */
+  /** For the whole request, the response body included. */
   deadlineMs: number
 }
 
@@ -13,8 +13,8 @@ export interface BoundedRequest {
 const RESPONSE_BYTES_MAX = 4_194_304
 
 /**
- * One HTTP request for JSON, with a deadline and a limit for the size of the response. Redirects are not followed. The
- * value is undefined when the response is not JSON.
+ * One HTTP request for JSON, with a deadline and a maximum response size. Redirects are not followed. The value is
+ * undefined if the response is not JSON.
  */
 export async function requestJson(
   url: string,

@@ -7,17 +7,17 @@ const RESPONSE_BYTES_MAX = 4_194_304
 export type EvmClient = PublicClient
 
 export interface EvmClientOptions {
-  /** Tells viem where the chain's helper contracts are. */
+  /** Gives viem the addresses of the chain's helper contracts. */
   chain?: Chain
-  /** How often a call without a response is sent again. */
+  /** How often a call without a response is retried. */
   retryCount?: number
   /** For each call, the response body included. */
   timeoutMs?: number
 }
 
 /**
- * The only way to an EVM node. Contracts and nodes cannot make it call another address: off-chain lookups (EIP-3668) are
- * disabled and redirects rejected. Each call has a deadline that includes its body, and a limit for the size of that.
+ * The only way to an EVM node. Contracts and nodes cannot make it call another address: off-chain lookups (EIP-3668)
+ * are disabled and redirects rejected. Each call has a deadline and a size limit, both including its body.
  */
 export function createEvmClient(
   url: string,
@@ -29,7 +29,7 @@ export function createEvmClient(
     maxResponseBodySize: RESPONSE_BYTES_MAX,
     fetchFn: fetchWithin(timeoutMs),
   })
-  // A cached read, even a second old, could miss the transfer that it asks about.
+  // A cached read, even a second old, could miss the transfer that is being checked.
   return createPublicClient({ ...chainOf(chain), transport, cacheTime: 0, pollingInterval: 500, ccipRead: false })
 }
 
@@ -56,7 +56,7 @@ export function createScopedClient(
   return createPublicClient({ ...chainOf(client.chain), transport, cacheTime, pollingInterval, ccipRead: false })
 }
 
-/** viem's own timeout ends with the response's head, so a node could send the body for ever. */
+/** viem's own timeout ends with the response headers, so a node could send the body forever. */
 function fetchWithin(timeoutMs: number): typeof fetch {
   return (input, init) => {
     const deadline = AbortSignal.timeout(timeoutMs)

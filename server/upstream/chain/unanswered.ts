@@ -1,12 +1,14 @@
 import { BaseError, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
 
-/** Internal error, resource not found or unavailable, limit exceeded, and the statuses of HTTP that some nodes write here. */
+/**
+ * Internal error, resource not found or unavailable, limit exceeded, and HTTP statuses that some nodes use as codes.
+ */
 const BUSY_CODES = new Set([-32_603, -32_001, -32_002, -32_005, 429, 503])
-/** The same in words, of nodes that have one code for everything. */
+/** The same in words, for nodes that use one code for everything. */
 const BUSY_WORDS =
   /rate.?limit|limit exceeded|too many requests|capacity|timed? ?out|unavailable|header not found|missing trie node/i
 
-/** What a call came to, under whatever code. */
+/** The call itself failed, whatever the code. */
 const FAILED_CALL = /revert|out ?of ?gas/i
 
 /** Whether the node gave no response, or one that says nothing about the call or the transaction. */

@@ -12,11 +12,11 @@ const STATES: Readonly<Record<CircuitState, DomainState>> = {
   [CircuitState.Closed]: 'closed',
   [CircuitState.Open]: 'open',
   [CircuitState.HalfOpen]: 'half_open',
-  // Nobody holds it open by hand.
+  // No code isolates it manually.
   [CircuitState.Isolated]: 'open',
 }
 
-/** Opens after five failures in a row; after ten seconds one call is let through as a probe, and its result decides. */
+/** Opens after five failures in a row; after ten seconds one call passes as a probe, and its result decides. */
 export function createCircuitBreaker(): CircuitBreaker {
   const failures = handleWhenResult((result) => !(result as BreakerOutcome).healthy)
   const policy = circuitBreaker(failures, {
@@ -28,7 +28,8 @@ export function createCircuitBreaker(): CircuitBreaker {
       return STATES[policy.state]
     },
     async run(call) {
-      // While a probe is under way the policy would make others wait for it; a model may take minutes, so they pass by.
+      // While a probe is in progress the policy would make others wait for it; a model may take minutes, so they skip
+      // this provider.
       if (policy.state === CircuitState.HalfOpen) return undefined
       try {
         return await policy.execute(call)

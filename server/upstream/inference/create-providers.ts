@@ -4,7 +4,6 @@ import { createSandboxProvider } from './sandbox/sandbox-provider.ts'
 
 export type ProviderSettings = ({ kind: 'openai' } & OpenAiProviderOptions) | { kind: 'sandbox'; id: string }
 
-/** The configured providers by id. */
 export function createProviders(settings: readonly ProviderSettings[]): Map<string, InferenceProvider> {
   return new Map(
     settings.map((entry) => [

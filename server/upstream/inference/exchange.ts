@@ -4,18 +4,18 @@ import { ResponseBody } from './response-body.ts'
 import { parseRetryAfterSeconds } from './retry-after.ts'
 import { timedOut, toTransportError } from './transport-error.ts'
 
-/** A stream may keep its reader waiting for so many times the timeout, all waits together. */
+/** A stream may keep its reader waiting for this many timeouts in total. */
 const STREAM_TIMEOUTS = 10
 const EVENT_STREAM = /^text\/event-stream\b/i
 
 type ResponseHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
 /**
- * One request and its answer, straight on undici's dispatch handler: `request()` would put a Node stream in between,
- * which is the larger part of what a streamed answer costs.
+ * One request and its response, directly on undici's dispatch handler: `request()` would put a Node stream in between,
+ * which is most of the cost of a streamed response.
  *
- * The timeout bounds the whole exchange, from here to the last byte, so an upstream that trickles cannot keep it open. Once
- * a stream has begun, each pause is limited instead (by the pool), and the sum of all pauses to ten times the timeout.
+ * The timeout limits the whole exchange until the last byte, so an upstream that trickles cannot keep it open. Once a
+ * stream has started, the pool limits each pause instead, and all pauses together are limited to ten times the timeout.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #response: Promise<ProviderResponse>
@@ -24,7 +24,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void
   readonly #timeoutMs: number
   readonly #deadline: NodeJS.Timeout
-  /** Rejects at once, since an exchange that still waits for a connection has no controller to abort. */
+  /** Rejects at once, because an exchange that still waits for a connection has no controller to abort. */
   readonly #abort = () => this.#cancel(abortReason(this.#signal))
   #canceledBy: Error | undefined
   #isEventStream = false
@@ -42,7 +42,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#deadline = setTimeout(() => this.#cancel(timedOut()), timeoutMs)
   }
 
-  /** Sends the request. Rejects with `upstream_failed`, `upstream_timeout` or the reason of the signal if no head arrives. */
+  /**
+   * Sends the request. Rejects with `upstream_failed`, `upstream_timeout` or the signal's reason if no response headers
+   * arrive.
+   */
   run(pool: Dispatcher, request: Dispatcher.DispatchOptions): Promise<ProviderResponse> {
     try {
       pool.dispatch(request, this)
@@ -52,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#response
   }
 
-  /** The response is passed on from here before it is complete. */
+  /** From here on the response is forwarded before it is complete. */
   readonly startStream = (): void => clearTimeout(this.#deadline)
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -8,7 +8,7 @@ import type {
 import { Exchange } from './exchange.ts'
 import { encodeBody } from './request-body.ts'
 
-/** Where OpenAI's API has each operation. */
+/** Paths of the operations in OpenAI's API. */
 const PATHS: Record<ProviderOperation, string> = {
   chat: '/chat/completions',
   embeddings: '/embeddings',
@@ -33,16 +33,19 @@ export interface OpenAiProviderOptions {
   /** Including the version: `https://api.example.com/v1`. */
   baseUrl: string
   apiKey?: string | undefined
-  /** Bounds the whole response; of a stream that has begun, each wait for more of it. */
+  /** Limits the whole response; once a stream has started, each wait for more of it. */
   timeoutSeconds?: number | undefined
 }
 
-/** Any server that speaks the OpenAI API. Redirects are never followed: they would carry prompts and key elsewhere. */
+/**
+ * Any server that speaks the OpenAI API. Redirects are never followed, because they would carry prompts and keys
+ * elsewhere.
+ */
 export function createOpenAiProvider(options: OpenAiProviderOptions): InferenceProvider {
   const { id, baseUrl, apiKey, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = options
   const url = new URL(baseUrl)
   const timeoutMs = timeoutSeconds * 1_000
-  // Idle connections keep undici's 4 s: common model servers drop theirs after 5 s without saying so.
+  // Idle connections keep undici's 4 s: common model servers drop theirs after 5 s without notice.
   const pool = new Pool(url.origin, {
     connections: MAX_CONNECTIONS,
     pipelining: 1,
@@ -68,7 +71,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): InferenceP
         headers: [...encoded.headers, 'accept', ACCEPTS[accepts], ...authorization],
         body: encoded.content,
       }
-      // Awaited: to return it would cost three more turns.
+      // Awaited, because returning the promise would cost three more turns.
       return await new Exchange(signal, timeoutMs).run(pool, request)
     },
     close: () => pool.destroy(),

@@ -4,9 +4,9 @@ import { FormData } from 'undici'
 import type { ProviderRequestBody } from '../../domain/inference/providers/provider.ts'
 import { itemAt } from '../../domain/item-at.ts'
 
-/** Encoding as much text takes a fraction of a millisecond. */
+/** Encoding this much text takes a fraction of a millisecond. */
 const SLICE_CHARACTERS = 256 * 1024
-/** From here on a body is encoded in slices, so that a prompt with images delays no other request. */
+/** A body of this size is encoded in slices, so a prompt with images does not delay other requests. */
 const LARGE_CHARACTERS = 1024 * 1024
 
 export interface EncodedBody {
@@ -17,7 +17,7 @@ export interface EncodedBody {
 
 const JSON_HEADERS = ['content-type', 'application/json']
 
-/** A body as undici sends it, with the provider's name of the model in it. */
+/** A body as undici sends it, with the provider's name of the model. */
 export function encodeBody(body: ProviderRequestBody, model: string): EncodedBody | Promise<EncodedBody> {
   if (body.kind === 'binary') return { headers: ['content-type', body.contentType], content: body.bytes }
   if (body.kind === 'multipart') return { headers: [], content: toForm(body, model) }
@@ -26,7 +26,7 @@ export function encodeBody(body: ProviderRequestBody, model: string): EncodedBod
   return { headers: JSON_HEADERS, content: JSON.stringify(value) }
 }
 
-/** Sets its content type, with the boundary, when it is sent. */
+/** The content type with its boundary is set when the form is sent. */
 function toForm({ fields, files }: Extract<ProviderRequestBody, { kind: 'multipart' }>, model: string): FormData {
   const form = new FormData()
   form.append('model', model)
@@ -37,7 +37,7 @@ function toForm({ fields, files }: Extract<ProviderRequestBody, { kind: 'multipa
   return form
 }
 
-/** What is left of so many characters beside the texts in a value; below zero, the rest is not looked at. */
+/** Subtracts the texts of a value from a number of characters; stops once the result is negative. */
 function charactersLeft(value: unknown, characters: number): number {
   if (typeof value === 'string') return characters - value.length
   if (typeof value !== 'object' || value === null) return characters
@@ -49,11 +49,11 @@ function charactersLeft(value: unknown, characters: number): number {
   return left
 }
 
-/** JSON whose long texts are encoded one slice in a turn of the event loop. */
+/** JSON whose long texts are encoded one slice per turn of the event loop. */
 async function encodeInSlices(value: unknown): Promise<EncodedBody> {
   const pieces: Buffer[] = []
   const longTexts: string[] = []
-  // Nobody can write it into a text: it is made for this body alone.
+  // Callers cannot put it into a text, because it is created for this body alone.
   const mark = `<${crypto.randomUUID()}>`
   const frame = JSON.stringify(value, (_name, inner: unknown) => {
     if (typeof inner !== 'string' || inner.length <= SLICE_CHARACTERS) return inner
@@ -68,7 +68,7 @@ async function encodeInSlices(value: unknown): Promise<EncodedBody> {
   return { headers: [...JSON_HEADERS, 'content-length', String(length)], content: Readable.from(pieces) }
 }
 
-/** Without its quotes. A pair of surrogates that is cut becomes two escapes, which mean the same. */
+/** Without its quotes. A surrogate pair that is cut becomes two escapes with the same meaning. */
 async function encodeText(text: string, pieces: Buffer[]): Promise<void> {
   for (let start = 0; start < text.length; start += SLICE_CHARACTERS) {
     pieces.push(Buffer.from(JSON.stringify(text.slice(start, start + SLICE_CHARACTERS)).slice(1, -1)))

@@ -11,9 +11,9 @@ interface Waiter {
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /**
- * A response body as undici hands it over, for exactly one reader. Chunks that arrive in one socket read come out as
- * one, because parsing and forwarding cost per chunk; beyond 256 KiB unread the socket is paused. Leaving the loop early
- * aborts the exchange, and so does an upstream that keeps its reader waiting for `waitMsMax` in total.
+ * A response body from undici, for exactly one reader. Chunks that arrive in one socket read are merged, because
+ * parsing and forwarding cost per chunk; beyond 256 KiB unread the socket is paused. Leaving the loop early aborts the
+ * exchange, and so does an upstream that keeps its reader waiting for `waitMsMax` in total.
  */
 export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #controller: Dispatcher.DispatchController
@@ -45,7 +45,7 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined
     this.#wake()
   }
 
-  /** What arrived before the failure is still delivered first. */
+  /** Data that arrived before the failure is still delivered first. */
   fail(error: unknown): void {
     this.#error = error
     this.#wake()
@@ -75,14 +75,14 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined
     return this
   }
 
-  /** Counted when a chunk ends a wait: one that never ends is limited by the idle timeout of the pool. */
+  /** Counted when a chunk ends a wait; the idle timeout of the pool limits a wait that never ends. */
   #countWait(): void {
     if (this.#waiter === undefined || this.#wakeScheduled) return
     this.#waitedMs += performance.now() - this.#waitsSinceMs
     if (this.#waitedMs > this.#waitMsMax) this.#controller.abort(timedOut())
   }
 
-  /** Deferred by a microtask: by then the parser has handed over everything that this socket read held. */
+  /** Deferred by a microtask: by then the parser has delivered the whole socket read. */
   #wake(): void {
     if (this.#waiter === undefined || this.#wakeScheduled) return
     this.#wakeScheduled = true
@@ -102,7 +102,7 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined
     const paused = this.#size > PAUSE_ABOVE_BYTES
     this.#chunks = []
     this.#size = 0
-    // Last, since resuming may push more at once.
+    // Last, because resuming may push more data at once.
     if (paused) this.#controller.resume()
     return taken
   }

@@ -1,4 +1,6 @@
-/** Seconds of a `Retry-After` header. A date is measured against the response's own `Date`, so that clocks need not agree. */
+/**
+ * Seconds of a `Retry-After` header. A date is measured against the response's own `Date`, so clocks need not agree.
+ */
 export function parseRetryAfterSeconds(value: string | undefined, date: string | undefined): number | undefined {
   if (value === undefined) return undefined
   const seconds = Number(value)

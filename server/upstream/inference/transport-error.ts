@@ -7,7 +7,7 @@ const TIMEOUT_CODES = new Set([
   'ETIMEDOUT',
 ])
 
-/** A failed exchange in the domain's words; the cause, which may name hosts, stays behind for the log. */
+/** Maps a failed exchange to a domain error; the cause, which may name hosts, is kept for the log only. */
 export function toTransportError(cause: unknown): DomainError {
   if (cause instanceof DomainError) return cause
   if (TIMEOUT_CODES.has(errorCode(cause))) return timedOut(cause)

@@ -1,4 +1,4 @@
-/** The error codes of x402's specification, and of its reference facilitators for scheme `exact`. */
+/** Error codes of the x402 specification and of its reference facilitators for scheme `exact`. */
 const EVM_CODES = [
   'authorization_value',
   'authorization_value_mismatch',

@@ -3,11 +3,11 @@ import type { PaymentVerdict, PaymentWire, SettleOutcome } from '../../domain/pa
 import { requestJson } from '../chain/bounded-request.ts'
 import { knownReason } from './facilitator-reasons.ts'
 
-/** A settlement may wait for the chain; what takes longer is left to the look-up by our own node. */
+/** A settlement may wait for the chain; a longer one is found later by the operator's own node. */
 const SETTLE_TIMEOUT_MS = 30_000
 /** For a whole verification. */
 const VERIFY_TIMEOUT_MS = 10_000
-/** Offers wait for what the facilitator says of itself. */
+/** Offers wait for the facilitator's description of itself. */
 const TERMS_TIMEOUT_MS = 5_000
 const TRANSACTION_ID = /^[0-9A-Za-z]{1,100}$/
 
@@ -32,7 +32,7 @@ type Settlement = z.output<typeof Settlement>
 
 export interface RemoteSettlement {
   outcome: SettleOutcome
-  /** The transaction that the facilitator names, also where it failed. */
+  /** The transaction that the facilitator names, even if it failed. */
   transactionId: string | null
 }
 
@@ -46,7 +46,7 @@ export class RemoteFacilitator {
     this.#network = network
   }
 
-  /** The facilitator's `extra` for scheme `exact` on this network. Fails when it does not serve it. */
+  /** The facilitator's `extra` for scheme `exact` on this network. Fails if it does not serve that. */
   async extra(): Promise<Record<string, unknown>> {
     const answer = await requestJson(`${this.#url}/supported`, { method: 'GET', deadlineMs: TERMS_TIMEOUT_MS })
     const supported = Supported.safeParse(answer.value)
@@ -66,7 +66,7 @@ export class RemoteFacilitator {
     return isValid ? { valid: true } : refusal(invalidReason)
   }
 
-  /** Never throws: whatever is not a plain answer leaves the outcome unknown. */
+  /** Never throws: anything but a clear response leaves the outcome unknown. */
   async settle(wire: PaymentWire): Promise<RemoteSettlement> {
     try {
       return settlement(await this.#post('settle', wire, { shape: Settlement, deadlineMs: SETTLE_TIMEOUT_MS }))
@@ -89,12 +89,12 @@ export class RemoteFacilitator {
   }
 }
 
-/** The payer has signed, so what this facilitator refuses another may still settle. */
+/** The payer has signed, so another facilitator may still settle a payment that this one rejects. */
 function refusal(reason: string | undefined): PaymentVerdict {
   return { valid: false, reason: knownReason(reason, 'refused_by_facilitator'), mayBePaid: true }
 }
 
-/** Only a refusal of the payment itself (`invalid_…`, and no transaction named) says that nothing was sent. */
+/** Only a rejection of the payment itself (`invalid_…`, and no transaction named) proves that nothing was sent. */
 function settlement({ success, errorReason, transaction }: Settlement): RemoteSettlement {
   const transactionId = TRANSACTION_ID.test(transaction) ? transaction : null
   if (success && transactionId !== null) return { outcome: { kind: 'settled', transactionId }, transactionId }

@@ -10,18 +10,18 @@ const MAX_CONNECTIONS = 512
 export interface RpcNodeOptions {
   /** Appears in logs and receipts, so it must not name the host. */
   id: string
-  /** Credentials in it, as user and password or in path and query, are sent and never shown. */
+  /** Credentials in it (user and password, path or query) are sent but never shown. */
   url: string
-  /** Items that the node takes in one batch; 1 when it takes none. */
+  /** Maximum items of a batch; 1 if the node accepts no batches. */
   batchItemsMax?: number | undefined
-  /** True unless the operator said that it may serve another chain than its network. */
+  /** True unless the operator allows the node to serve a chain other than its network's. */
   checkChain?: boolean | undefined
-  /** Bounds the whole response; of a large one that is passed on already, each wait for more of it. */
+  /** Limits the whole response; once a large one is being forwarded, each wait for more of it. */
   timeoutSeconds?: number | undefined
   headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** A JSON-RPC node over HTTP. Redirects are never followed: they would carry keys elsewhere. */
+/** A JSON-RPC node over HTTP. Redirects are never followed, because they would carry keys elsewhere. */
 export function createRpcNode(options: RpcNodeOptions): RpcNode {
   const { id, batchItemsMax = DEFAULT_BATCH_ITEMS_MAX, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = options
   const url = new URL(options.url)
@@ -52,7 +52,7 @@ export function createRpcNode(options: RpcNodeOptions): RpcNode {
   }
 }
 
-/** Bytes pass through untouched, so a compressed answer is of no use here. */
+/** Bytes pass through untouched, so a compressed response would be of no use here. */
 function requestHeaders(url: URL, extra: Readonly<Record<string, string>> = {}): string[] {
   const headers = ['content-type', 'application/json', 'accept', 'application/json', 'accept-encoding', 'identity']
   if (url.username !== '' || url.password !== '') {
@@ -72,7 +72,7 @@ export interface NetworkNodes {
   }[]
 }
 
-/** The configured nodes by network slug, in order of preference; they are called `<slug>#1` and so on. */
+/** The configured nodes by network slug, in order of preference; their ids are `<slug>#1` and so on. */
 export function createRpcNodes(networks: Readonly<Record<string, NetworkNodes>>): Map<string, RpcNode[]> {
   return new Map(
     Object.entries(networks).map(([slug, { upstreams }]) => [

@@ -3,10 +3,10 @@ import type { EvmClient } from '../chain/evm-client.ts'
 
 /** For one stake. */
 const STAKE_DEADLINE_MS = 10_000
-/** For the stakes of a day, whose first block is searched for. */
+/** For the stakes of a day, including the search for its first block. */
 const DAY_DEADLINE_MS = 60_000
 const NANO_DECIMALS = 9
-/** Multicall3, which stands at one address on every chain. */
+/** Multicall3 has the same address on every chain. */
 const MULTICALL_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const BALANCE_OF = [
   {
@@ -19,7 +19,7 @@ const BALANCE_OF = [
 ] as const
 
 export interface StakingSettings {
-  /** Contract whose `balanceOf` says what a wallet has staked. */
+  /** Contract whose `balanceOf` returns the stake of a wallet. */
   contract: string
   rpcUrl: string
   decimals: number
@@ -39,7 +39,7 @@ export class BaseStakingChain implements StakingChain {
     const client = await this.#open(DAY_DEADLINE_MS)
     const stakes = await client.multicall({
       contracts: addresses.map((address) => ({ ...this.#balanceOf(address) })),
-      // One that fails must fail all: a node that is down would look like wallets without stake.
+      // One failure must fail all: otherwise an unreachable node would look like wallets without stake.
       allowFailure: false,
       batchSize: 0,
       multicallAddress: MULTICALL_ADDRESS,
@@ -63,7 +63,7 @@ export class BaseStakingChain implements StakingChain {
     return shift < 0n ? amount * 10n ** -shift : amount / 10n ** shift
   }
 
-  /** The newest block of the moment at which the day began. */
+  /** The newest block at the moment when the day began. */
   async #blockAtStartOf(day: string, client: EvmClient): Promise<bigint> {
     if (this.#start?.day === day) return this.#start.block
     const startSeconds = BigInt(Date.parse(`${day}T00:00:00Z`) / 1_000)
@@ -71,7 +71,7 @@ export class BaseStakingChain implements StakingChain {
     if (head.timestamp <= startSeconds) throw new Error(`the node of the staking contract has no block of ${day} yet`)
     const isBefore = async (block: bigint): Promise<boolean> =>
       block === 0n || (await client.getBlock({ blockNumber: block })).timestamp <= startSeconds
-    // Blocks are a second or more apart, so that many blocks ago the day had not begun.
+    // Blocks are at least a second apart, so this many blocks ago the day had not begun.
     const span = head.timestamp - startSeconds
     let before = head.number > span ? head.number - span : 0n
     if (!(await isBefore(before))) before = 0n

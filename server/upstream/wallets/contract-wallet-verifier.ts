@@ -7,7 +7,7 @@ import { VerificationSlots } from './verification-slots.ts'
 const DEADLINE_MS = 10_000
 const SLOTS = { perWallet: 2, perClient: 8, total: 512 }
 
-/** Asks a node of Base by one `eth_call`: EIP-1271 for contract wallets, ERC-6492 for those not deployed yet. */
+/** Verifies with one `eth_call` to a node of Base: EIP-1271 for contract wallets, ERC-6492 for undeployed ones. */
 export function createContractWalletVerifier(rpcUrl: string): ContractWalletVerifier {
   const slots = new VerificationSlots(SLOTS)
   return {
@@ -30,7 +30,7 @@ async function ask(rpcUrl: string, { address, text, signature }: WalletSignature
     import('viem/chains'),
   ])
   let failure: unknown
-  // viem takes every failed call for a wrong signature; only what the contract itself refused is one.
+  // viem treats every failed call as a wrong signature; only a rejection by the contract itself is one.
   const node = createEvmClient(rpcUrl, { chain: base, retryCount: 0 })
   const client = createScopedClient(node, AbortSignal.timeout(DEADLINE_MS), (error) => {
     if (!isRevert(error)) failure = error
@@ -39,7 +39,7 @@ async function ask(rpcUrl: string, { address, text, signature }: WalletSignature
     client.getChainId(),
     client.verifyMessage({ address: toHex(address), message: text, signature: toHex(signature) }),
   ])
-  // The contract at the same address of another chain may be somebody else's.
+  // The contract at the same address on another chain may belong to somebody else.
   if (chainId !== base.id) throw new Error(`the node serves chain ${chainId}, not ${base.id}`)
   if (!valid && failure !== undefined) throw failure
   return valid

@@ -1,4 +1,4 @@
-/** Verifications of one wallet and of one client that may run at the same time, and of all together. */
+/** Maximum concurrent verifications per wallet, per client and in total. */
 export interface SlotLimits {
   perWallet: number
   perClient: number
@@ -6,8 +6,8 @@ export interface SlotLimits {
 }
 
 /**
- * Shares out verifications that may hang until their deadline, so that neither one wallet's code nor one client's
- * requests take the places of others.
+ * Limits verifications that may hang until their deadline, so neither one wallet's code nor one client's requests can
+ * block others.
  */
 export class VerificationSlots {
   readonly #limits: SlotLimits
@@ -17,7 +17,7 @@ export class VerificationSlots {
     this.#limits = limits
   }
 
-  /** Runs the work in a slot; undefined when the wallet, the client or the server has none left. */
+  /** Runs the work in a slot; undefined if the wallet, the client or the server has none left. */
   async run<Result>(of: { wallet: string; client: string }, work: () => Promise<Result>): Promise<Result | undefined> {
     const { perWallet, perClient, total } = this.#limits
     const shares = [

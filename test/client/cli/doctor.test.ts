@@ -15,7 +15,7 @@ async function doctor(serverUrl: string, ...options: string[]) {
   return { exitCode, stdout, stderr }
 }
 
-test('doctor tells matching, silent and wrong nodes apart and fails only for the wrong ones', async () => {
+test('doctor distinguishes matching, silent and wrong nodes and fails only for the wrong ones', async () => {
   await using node = await startRpcNode()
   const upstreams = [{ url: node.url }, { url: 'http://127.0.0.1:1/' }]
   await using server = await startTestApp({

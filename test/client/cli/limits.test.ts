@@ -60,7 +60,7 @@ test('set, show and clear change what the limiter does with the next request', a
   expect((await chat(adminKey)).status).toBe(200)
 })
 
-test('with --key they are about one key', async () => {
+test('the limit commands with --key change one key', async () => {
   const [key] = await client.keys.list.query({ accountId })
   const keyId = key?.keyId ?? ''
   await run('set', accountId, 'text.XS.requestsPerMinute=1', '--key', keyId, '--reason', 'x')
@@ -73,7 +73,7 @@ test('with --key they are about one key', async () => {
   expect((await run('clear', accountId, '--key', keyId, '--reason', 'x', '--json')).json()).toMatchObject({ keys: [] })
 })
 
-test('refusals lists those of one account or of all, newest first, over all pages', async () => {
+test('rejections lists those of one account or of all, newest first, over all pages', async () => {
   const stranger = await server.createAccount()
   const { refusals } = server.app.services.limits
   for (let index = 0; index < 50; index++) {
@@ -112,7 +112,7 @@ test.each([
   [['set', 'nobody', 'image.requestsPerMinute=5'], 2, '--reason'],
   [['clear', 'nobody', '--reason', 'x'], 1, 'The account nobody does not exist'],
   [['refusals', '--limit', '0'], 2, 'whole number'],
-])('%j is refused with a sentence that names the fault', async (args, exitCode, sentence) => {
+])('%j is rejected with a sentence that names the fault', async (args, exitCode, sentence) => {
   const refused = await run(...args)
   expect(refused).toMatchObject({ exitCode, stdout: '' })
   expect(refused.stderr).toContain(sentence)

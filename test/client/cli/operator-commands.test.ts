@@ -48,7 +48,7 @@ describe('account', () => {
     expect(await status()).toBe(200)
   })
 
-  test('a reference makes a repeated grant harmless, and refuses another amount', async () => {
+  test('a reference makes a repeated grant harmless, and rejects another amount', async () => {
     const { accountId } = await server.createAccount({ grantNanoUsd: 0n })
     const grant = (amount: string) => run('account', 'grant', accountId, amount, ...reason, '--reference', 'ticket')
     expect([(await grant('5')).exitCode, (await grant('5')).exitCode]).toEqual([0, 0])
@@ -124,7 +124,7 @@ describe('model', () => {
   })
 })
 
-test('audit list shows who did what, and why', async () => {
+test('audit list shows each action with its operator and reason', async () => {
   const { accountId } = await server.createAccount()
   const [key] = (await run('key', 'list', accountId, '--json')).json()
   await run('key', 'revoke', accountId, key.keyId, '--reason', 'leaked', '--yes')

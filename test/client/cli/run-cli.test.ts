@@ -135,13 +135,13 @@ describe('exit codes', () => {
     expect(result.stderr).not.toBe('')
   })
 
-  test('3 for a refused or missing operator token', async () => {
+  test('3 for a rejected or missing operator token', async () => {
     expect(await run(['account', 'list'], { operatorToken: 'wrong' })).toMatchObject({ exitCode: 3, stdout: '' })
     const missing = await run(['account', 'list'], { operatorToken: null })
     expect(missing).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('SLUICE_OPERATOR_TOKEN') })
   })
 
-  test('1 with the sentence of the server for what it refuses', async () => {
+  test('1 with the sentence of the server for what it rejects', async () => {
     const result = await run(['account', 'show', 'nonsense', '--json'])
     expect(result).toEqual({
       ...result,
@@ -151,7 +151,7 @@ describe('exit codes', () => {
     })
   })
 
-  test('1 with the address when no server answers', async () => {
+  test('1 with the address when no server responds', async () => {
     const result = await run(['account', 'list'], { serverUrl: 'http://127.0.0.1:1' })
     expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('http://127.0.0.1:1') })
   })

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness[Symbol.asyncDispose]())
 
-test('the bills of a client add up to what its answers said they cost', async () => {
+test('the bills of a client add up to what its responses said they cost', async () => {
   const { sluice, server, account } = harness
   for (let i = 0; i < 12; i++) await sluice.chat.completions.create(say(`message ${i}`))
   const charged = 1_000_000_000n - (await server.balanceNanoUsd(account.accountId))
@@ -38,7 +38,7 @@ test('the bills of a client add up to what its answers said they cost', async ()
   expect([entries, sum]).toEqual([24, charged])
 })
 
-test('a wrong period is refused by name', async () => {
+test('a wrong period is rejected by name', async () => {
   const error = await errorOf(harness.sluice.billing.usageAnalytics({ lookback: '91d' }))
   expect(error).toBeInstanceOf(ValidationError)
   expect(error).toMatchObject({ status: 400, message: expect.stringContaining('lookback') })

@@ -22,7 +22,7 @@ async function read(stream: ChatStream): Promise<ChatCompletionChunk[]> {
 const textOf = (chunks: readonly ChatCompletionChunk[]) =>
   chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')
 
-describe('an answer in one piece', () => {
+describe('a response in one piece', () => {
   test('comes with its exact cost, the balance before it, its limits, its model and its request id', async () => {
     const before = await balance()
     const { data, response } = await harness.sluice.chat.completions.create(say('Hello')).withResponse()
@@ -43,7 +43,7 @@ describe('an answer in one piece', () => {
     expect(response.rateLimits.requests?.resetsAt.getTime()).toBeGreaterThan(Date.now())
   })
 
-  test('is the data alone to whoever awaits the call', async () => {
+  test('resolves to the data alone if the call is awaited', async () => {
     const completion = await harness.sluice.chat.completions.create({ ...say('Hello'), service_parameters: {} })
     expect(completion.object).toBe('chat.completion')
   })
@@ -69,7 +69,7 @@ describe('a stream', () => {
     },
   )
 
-  test('that fails in the middle throws the error of its kind', async () => {
+  test('throws the error of its kind if it fails midway', async () => {
     const error = await errorOf(read(await stream('[[fault:stream-error]]')))
     expect(error).toBeInstanceOf(ServerError)
     expect(error).toMatchObject({
@@ -79,12 +79,12 @@ describe('a stream', () => {
     })
   })
 
-  test('that is cut off throws a ConnectionError in place of a quiet end', async () => {
+  test('throws a ConnectionError instead of ending quietly if it is cut off', async () => {
     harness.proxy.fail({ kind: 'cut', bytes: 400 })
     expect(await errorOf(read(await stream('Hello')))).toBeInstanceOf(ConnectionError)
   })
 
-  test('is left without harm, and pays only what was delivered', async () => {
+  test('can be left early, and then only the delivered part is charged', async () => {
     harness.server.provider.requests.length = 0
     for await (const chunk of await stream('[[fault:hang-mid-stream]]')) if (chunk.choices[0]?.delta.content) break
     await expect.poll(() => harness.server.provider.requests[0]?.aborted).toBe(true)
@@ -103,13 +103,13 @@ describe('a stream', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('is read once', async () => {
+  test('can be read only once', async () => {
     const open = await stream('Hello')
     await read(open)
     expect(await errorOf(read(open))).toBeInstanceOf(SluiceError)
   })
 
-  test('is tried again while it was refused, and never after it began', async () => {
+  test('is retried while it is rejected, and never after it began', async () => {
     const { proxy } = harness
     const before = proxy.seen.length
     proxy.fail({ kind: 'status', status: 503 }, { kind: 'status', status: 429, headers: { 'retry-after': '1' } })
@@ -124,7 +124,7 @@ describe('a stream', () => {
     expect(proxy.seen.every(({ idempotencyKey }, at) => at < before || idempotencyKey === undefined)).toBe(true)
   })
 
-  test('that no model can serve says so before it begins', async () => {
+  test('fails before it begins if no model can serve it', async () => {
     const sluice = harness.connect({ maxRetries: 0 })
     const error = await errorOf(sluice.chat.completions.create({ ...say('[[fault:status-429]]'), stream: true }))
     expect(error).toBeInstanceOf(RateLimitError)

@@ -24,8 +24,8 @@ afterAll(() => harness[Symbol.asyncDispose]())
 
 const REQUEST_ID = expect.stringMatching(/^[0-9a-f]{32}$/)
 
-describe('a refusal of the service', () => {
-  test('of an input names each field at fault, flat and as a tree', async () => {
+describe('a rejection of the service', () => {
+  test('lists each invalid field of an input, flat and as a tree', async () => {
     const request = { ...say('x'), temperature: 3, top_p: 2 }
     const error = await errorOf(harness.sluice.chat.completions.create(request))
     expect(error).toBeInstanceOf(ValidationError)
@@ -42,14 +42,14 @@ describe('a refusal of the service', () => {
     })
   })
 
-  test("in OpenAI's form reads the same", async () => {
+  test("reads the same in OpenAI's form", async () => {
     const sluice = harness.connect({ headers: { 'x-service-error-format': 'openai' } })
     const error = await errorOf(sluice.chat.completions.create({ ...say('x'), model: 'none' }))
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({ status: 404, code: 'MODEL_NOT_FOUND', requestId: REQUEST_ID })
   })
 
-  test('of a credential is an AuthenticationError over REST and GraphQL', async () => {
+  test('is an AuthenticationError over REST and GraphQL if the credential is wrong', async () => {
     const stranger = harness.connect({ apiKey: 'nonsense' })
     const calls = [stranger.apiKeys.list(), stranger.account.retrieve(), stranger.chat.completions.create(say('x'))]
     for (const error of await Promise.all(calls.map(errorOf))) {
@@ -60,7 +60,7 @@ describe('a refusal of the service', () => {
     expect(await errorOf(nobody.account.retrieve())).toBeInstanceOf(AuthenticationError)
   })
 
-  test('of an INFERENCE key where an ADMIN key is needed has the code for it', async () => {
+  test('has a code of its own if an INFERENCE key is used where an ADMIN key is required', async () => {
     const { apiKey } = await harness.sluice.apiKeys.create({ apiKeyType: 'INFERENCE', description: 'limited' })
     const limited = harness.connect({ apiKey })
     expect(await errorOf(limited.apiKeys.list())).toMatchObject({
@@ -71,7 +71,7 @@ describe('a refusal of the service', () => {
     expect(await errorOf(limited.ledger.list().page())).toMatchObject({ name: 'PermissionError', code: 'FORBIDDEN' })
   })
 
-  test('of a private key for an anonymised model is a PermissionError', async () => {
+  test('is a PermissionError if a private key calls an anonymised model', async () => {
     const settings = { apiKeyType: 'INFERENCE', description: 'private', modelPrivacy: 'PRIVATE_ONLY' } as const
     const { apiKey } = await harness.sluice.apiKeys.create(settings)
     const request = { ...say('x'), model: 'anonymous-model' }
@@ -80,7 +80,7 @@ describe('a refusal of the service', () => {
     expect(error).toMatchObject({ status: 403, code: 'MODEL_PRIVACY' })
   })
 
-  test('for lack of money is an InsufficientBalanceError, whether of the account or of the key', async () => {
+  test("is an InsufficientBalanceError if the account's balance or the key's limit is too low", async () => {
     const poor = await harness.server.createAccount({ grantNanoUsd: 1n })
     const error = await errorOf(harness.connect({ apiKey: poor.adminKey }).chat.completions.create(say('x')))
     expect(error).toBeInstanceOf(InsufficientBalanceError)
@@ -93,14 +93,14 @@ describe('a refusal of the service', () => {
     })
   })
 
-  test('of a key that was used for another request is a ValidationError', async () => {
+  test('is a ValidationError if an idempotency key was used for another request', async () => {
     const options = { idempotencyKey: 'taken' }
     await harness.sluice.chat.completions.create(say('one'), options)
     const error = await errorOf(harness.sluice.chat.completions.create(say('two'), options))
     expect(error).toMatchObject({ name: 'ValidationError', code: 'IDEMPOTENCY_KEY_REUSED' })
   })
 
-  test('by a rate limit tells when to try again, with the windows', async () => {
+  test('says when to retry after a rate limit, with the windows', async () => {
     const { adminKey } = await harness.server.createAccount({ tier: 'standard' })
     const { apiKeys } = harness.connect({ apiKey: adminKey, maxRetries: 0 })
     const made = await Promise.allSettled(
@@ -119,7 +119,7 @@ describe('a refusal of the service', () => {
     expect(rotated).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: expect.any(Number) })
   })
 
-  test('of GraphQL has its code, and all errors in its body', async () => {
+  test('has its code and all errors in its body in GraphQL', async () => {
     const error = await errorOf(harness.sluice.graphql('{ nothing }'))
     expect(error).toBeInstanceOf(ValidationError)
     expect(error).toMatchObject({ body: { errors: [{ message: expect.stringContaining('nothing') }] } })
@@ -127,7 +127,7 @@ describe('a refusal of the service', () => {
 })
 
 describe('a failure', () => {
-  test('of the provider is a ServerError', async () => {
+  test('is a ServerError if the provider failed', async () => {
     const sluice = harness.connect({ maxRetries: 0 })
     const error = await errorOf(sluice.chat.completions.create(say('[[fault:status-500]]')))
     expect(error).toBeInstanceOf(ServerError)
@@ -147,7 +147,7 @@ describe('a failure', () => {
     expect(await errorOf(harness.sluice.models.list())).toMatchObject({ status: 410, code: 'HTTP_410', body: 'gone' })
   })
 
-  test('an answer that is no JSON names what came instead', async () => {
+  test('a response that is not JSON names what came instead', async () => {
     harness.proxy.fail({ kind: 'html' })
     const error = await errorOf(harness.sluice.models.list({}, { maxRetries: 0 }))
     expect(error).toBeInstanceOf(ConnectionError)

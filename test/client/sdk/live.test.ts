@@ -30,7 +30,7 @@ describe('balanceChanges', () => {
     expect(await changes.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('goes on after a lost connection with the newest balance', async () => {
+  test('continues after a lost connection with the newest balance', async () => {
     const changes = harness.sluice.balanceChanges()
     await changes.next()
     harness.proxy.cutConnections()
@@ -79,7 +79,7 @@ describe('balanceChanges', () => {
     expect(await changes.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('fails for good where the key is wrong, or ends', async () => {
+  test('fails permanently if the key is wrong, or ends', async () => {
     const stranger = harness.connect({ apiKey: 'nonsense' })
     expect(await errorOf(stranger.balanceChanges().next())).toBeInstanceOf(AuthenticationError)
     const key = await harness.sluice.apiKeys.create({ apiKeyType: 'INFERENCE', description: 'short-lived' })
@@ -90,7 +90,7 @@ describe('balanceChanges', () => {
     expect(await next).toBeInstanceOf(AuthenticationError)
   })
 
-  test('goes on with the next key when the present one ends', async () => {
+  test('continues with the next key when the present one ends', async () => {
     const key = await harness.sluice.apiKeys.create({ apiKeyType: 'INFERENCE', description: 'first' })
     const keys = [key.apiKey]
     const changes = harness.connect({ apiKey: () => keys.pop() ?? harness.account.adminKey }).balanceChanges()
@@ -100,7 +100,7 @@ describe('balanceChanges', () => {
     await changes.return?.()
   })
 
-  test('gives up where no service is', async () => {
+  test('gives up if there is no service', async () => {
     const sluice = harness.connect({ baseUrl: 'http://127.0.0.1:9' })
     expect(await errorOf(sluice.balanceChanges().next())).toBeInstanceOf(ConnectionError)
   })
@@ -127,7 +127,7 @@ describe('subscribe', () => {
   })
 })
 
-test('a stream goes on with another process when its own shuts down, without a gap', async () => {
+test('a stream continues with another process when its own shuts down, without a gap', async () => {
   await using fleet = await startSdkHarness()
   const twin = await fleet.server.startTwin()
   const events = fleet.sluice.usageRecorded()

@@ -16,7 +16,7 @@ describe('money', () => {
   })
 
   test.each(['', '1.', '.5', '1e3', '0.0000000001', '1,5', Number.NaN, Number.POSITIVE_INFINITY])(
-    '%j is refused',
+    '%j is rejected',
     (amount) => {
       expect(() => toNanoUsd(amount)).toThrow(RangeError)
     },

@@ -44,7 +44,7 @@ describe('the client in one file', () => {
     expect(gzipSync(code).length).toBeLessThanOrEqual(GZIP_BYTES_MAX)
   })
 
-  test('has no dependency and nothing of Node in it', async () => {
+  test('has no dependency and uses nothing of Node', async () => {
     const { code, imports } = await bundleSdk('index.ts')
     expect(imports).toEqual([])
     expect(code).not.toMatch(/\bnode:|\bprocess\b|\bBuffer\b|\brequire\(/)

@@ -24,7 +24,7 @@ afterAll(async () => {
 const balance = () => harness.server.balanceNanoUsd(harness.account.accountId)
 
 describe('embeddings', () => {
-  test('are numbers, or base64 where that was asked for', async () => {
+  test('are numbers, or base64 if requested', async () => {
     const { embeddings } = harness.sluice
     const floats = await embeddings.create({ model: 'test-embedding', input: ['one', 'two'] })
     expect(floats.data.map(({ embedding }) => embedding.length)).toEqual([8, 8])
@@ -46,7 +46,7 @@ describe('models', () => {
 })
 
 describe('keys', () => {
-  test('are made, listed, read, changed, rotated and revoked', async () => {
+  test('are created, listed, read, changed, rotated and revoked', async () => {
     const { apiKeys } = harness.sluice
     const created = await apiKeys.create({
       apiKeyType: 'INFERENCE',
@@ -69,7 +69,7 @@ describe('keys', () => {
     expect((await apiKeys.list()).map(({ id }) => id)).not.toContain(rotated.apiKeyId)
   })
 
-  test('that do not exist are refused alike over REST and GraphQL', async () => {
+  test('are rejected alike over REST and GraphQL if they do not exist', async () => {
     const { apiKeys } = harness.sluice
     const unknown = '018f0000-0000-7000-8000-000000000001'
     const calls = [apiKeys.update(unknown, { description: 'x' }), apiKeys.rotate(unknown)]
@@ -90,7 +90,7 @@ describe('JSON-RPC', () => {
     expect(before - (await balance())).toBe(12_500n)
   })
 
-  test('gives the outcomes of a batch in the order of its calls, refusals among them', async () => {
+  test('gives the outcomes of a batch in the order of its calls, rejections among them', async () => {
     node.failNext({ kind: 'reorder' })
     const calls = [{ method: 'eth_blockNumber' }, { method: 'eth_getProof' }, { method: 'net_version', params: [] }]
     const { data, response } = await harness.sluice.rpc.batch('ethereum-mainnet', calls).withResponse()
@@ -108,7 +108,7 @@ describe('JSON-RPC', () => {
     expect(error).toMatchObject({ code: -32601, response: { rpcCredits: 5 } })
   })
 
-  test('keeps integers beyond 2^53 for whoever asks for bigints', async () => {
+  test('keeps integers beyond 2^53 for callers that request bigints', async () => {
     const call = { method: 'getBalance', params: ['99P8'] }
     const exact = await harness.sluice.rpc.request('solana-mainnet', call, { bigints: true })
     expect(exact).toMatchObject({ context: { slot: 18_446_744_073_709_551_615n }, value: 9_007_199_254_740_993n })
@@ -140,7 +140,7 @@ describe('the account', () => {
     expect(all.ok).toBe(true)
   })
 
-  test('fetches no further page when the loop is left, and goes on from a cursor', async () => {
+  test('fetches no further page when the loop is left, and continues from a cursor', async () => {
     const ledger = harness.sluice.ledger.list({ pageSize: 2 })
     const before = harness.proxy.seen.length
     for await (const _entry of ledger) break
@@ -152,7 +152,7 @@ describe('the account', () => {
 })
 
 describe('a quote', () => {
-  test('is what the request then costs', async () => {
+  test('equals the later charge of the request', async () => {
     const { data, response } = await harness.sluice.chat.completions.create(say('Hello')).withResponse()
     const { prompt_tokens: promptTokens, completion_tokens: maxTokens } = data.usage
     const quote = await harness.sluice.quote({ chat: { model: 'test-model', promptTokens, maxTokens } })
@@ -164,7 +164,7 @@ describe('a quote', () => {
 })
 
 describe('GraphQL', () => {
-  test('runs any document, and tells the limits beside its data', async () => {
+  test('runs any document, and returns the limits beside its data', async () => {
     const query = 'query($first: Int!) { models(first: $first) { nodes { modelId } } }'
     const call = harness.sluice.graphql<{ models: { nodes: { modelId: string }[] } }, { first: number }>(query, {
       first: 1,

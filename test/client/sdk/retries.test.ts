@@ -45,13 +45,13 @@ describe('a call under an idempotency key', () => {
     expect(again.response.replayed).toBe(true)
   })
 
-  test('each has a key of its own', async () => {
+  test('has a key of its own for each call', async () => {
     await Promise.all([1, 2].map(() => harness.sluice.chat.completions.create(say('Hello'))))
     const [one, other] = harness.proxy.seen.map(({ idempotencyKey }) => idempotencyKey)
     expect(one).not.toBe(other)
   })
 
-  test('makes one API key although the first answer was lost', async () => {
+  test('makes one API key although the first response was lost', async () => {
     const { apiKeys } = harness.sluice
     const before = (await apiKeys.list()).length
     harness.proxy.fail({ kind: 'lost-answer' })
@@ -59,7 +59,7 @@ describe('a call under an idempotency key', () => {
     expect(await apiKeys.list()).toHaveLength(before + 1)
   })
 
-  test('is not repeated after a failure behind the service when it writes to a chain', async () => {
+  test('is not repeated after an upstream failure if it writes to a chain', async () => {
     harness.proxy.fail({ kind: 'status', status: 500 })
     const write = harness.sluice.rpc.request('ethereum-mainnet', { method: 'eth_sendRawTransaction', params: ['0x00'] })
     expect(await errorOf(write)).toBeInstanceOf(ServerError)
@@ -68,7 +68,7 @@ describe('a call under an idempotency key', () => {
 })
 
 describe('a call without a key', () => {
-  test.each(BROKEN)('that may have been executed is not repeated: $kind', async (fault) => {
+  test.each(BROKEN)('is not repeated if it may have been executed: $kind', async (fault) => {
     harness.proxy.fail(fault)
     await errorOf(embed())
     harness.proxy.fail(fault)
@@ -78,12 +78,12 @@ describe('a call without a key', () => {
     expect(harness.proxy.seen.map(({ path }) => path)).toHaveLength(3)
   })
 
-  test.each([429, 503])('is repeated when it was refused with %i', async (status) => {
+  test.each([429, 503])('is repeated if it was rejected with %i', async (status) => {
     harness.proxy.fail({ kind: 'status', status }, { kind: 'status', status })
     expect((await embed().withResponse()).response.retries).toBe(2)
   })
 
-  test('is repeated when the service was not reached', async () => {
+  test('is repeated if the service was not reached', async () => {
     const refused = Object.assign(new TypeError('fetch failed'), {
       cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }),
     })
@@ -95,7 +95,7 @@ describe('a call without a key', () => {
     expect(tries).toBe(2)
   })
 
-  test.each(BROKEN)('that only reads is repeated: $kind', async (fault) => {
+  test.each(BROKEN)('is repeated if it only reads: $kind', async (fault) => {
     harness.proxy.fail(fault)
     expect(await harness.sluice.models.list()).toHaveLength(2)
     harness.proxy.fail(fault)
@@ -126,7 +126,7 @@ describe('the wait before a retry', () => {
     expect(harness.waits[0]).toBeGreaterThanOrEqual(leastMs)
   })
 
-  test('of more than a minute is left to the caller, who is told how long', async () => {
+  test('is left to the caller, with its length, if it exceeds a minute', async () => {
     harness.proxy.fail({ kind: 'status', status: 429, headers: { 'retry-after': '3600' } })
     const error = await errorOf(harness.sluice.models.list())
     expect(error).toBeInstanceOf(RateLimitError)
@@ -134,14 +134,14 @@ describe('the wait before a retry', () => {
     expect(harness.waits).toEqual([])
   })
 
-  test('is not begun when the deadline of the call would pass in it', async () => {
+  test('does not begin if the deadline of the call would pass meanwhile', async () => {
     harness.proxy.fail({ kind: 'status', status: 503, headers: { 'retry-after': '10' } })
     const error = await errorOf(harness.sluice.models.list({}, { deadlineSeconds: 5 }))
     expect(error).toBeInstanceOf(ServerError)
     expect(harness.waits).toEqual([])
   })
 
-  test('is the last thing that happens after as many tries as were allowed', async () => {
+  test('is not followed by more attempts than allowed', async () => {
     harness.proxy.fail({ kind: 'lost-request' }, { kind: 'lost-request' })
     expect(await errorOf(harness.sluice.models.list({}, { maxRetries: 1 }))).toBeInstanceOf(ConnectionError)
     expect(harness.proxy.seen).toHaveLength(2)
@@ -162,7 +162,7 @@ describe('time', () => {
     await vi.advanceTimersByTimeAsync(seconds * 1_000)
   }
 
-  test('limits each try, and a keyed call goes on with the next one', async () => {
+  test('limits each try, and a keyed call continues with the next one', async () => {
     harness.proxy.fail({ kind: 'hang' })
     const call = harness.sluice.chat.completions.create(say('Hello'), { timeoutSeconds: 60 }).withResponse()
     await passSecondsInFlight(60)

@@ -21,7 +21,7 @@ function subscribe(options: { newestOnly?: true } = {}) {
 }
 
 describe('a subscription', () => {
-  test('keeps events in order for a reader who comes later', async () => {
+  test('keeps events in order for a late reader', async () => {
     const { subscription } = subscribe()
     for (const number of [1, 2, 3]) subscription.push(number)
     expect([await subscription.next(), await subscription.next()].map(({ value }) => value)).toEqual([1, 2])
@@ -40,7 +40,7 @@ describe('a subscription', () => {
     expect(subscription.toPayload()).toMatchObject({ variables: { after: pushed } })
   })
 
-  test('of which only the newest event matters never pauses', async () => {
+  test('never pauses if only its newest event matters', async () => {
     const { subscription } = subscribe({ newestOnly: true })
     for (let pushed = 0; pushed < 5_000; pushed++) subscription.push(pushed)
     expect(subscription.isPaused).toBe(false)
@@ -64,7 +64,7 @@ describe('a subscription', () => {
     expect(new Set((await Promise.all(readers)).map(({ value }) => value))).toEqual(new Set([1, 2]))
   })
 
-  test('is over for every waiting reader when one leaves', async () => {
+  test('ends for every waiting reader when one leaves', async () => {
     const { subscription, left } = subscribe()
     const waiting = subscription.next()
     await subscription.return()

@@ -39,7 +39,7 @@ describe('usageRecorded', () => {
     await events.return?.()
   })
 
-  test('goes on behind a cursor that an earlier process kept', async () => {
+  test('continues after a cursor that an earlier process kept', async () => {
     const events = harness.sluice.usageRecorded()
     const cursor = (await events.next()).value?.cursor ?? ''
     await events.return?.()
@@ -49,7 +49,7 @@ describe('usageRecorded', () => {
     await later.return?.()
   })
 
-  test('tells what each request used and cost', async () => {
+  test('reports the usage and cost of each request', async () => {
     const events = harness.sluice.usageRecorded()
     await events.next()
     const { response } = await harness.sluice.chat.completions.create(say('Hello')).withResponse()
@@ -60,7 +60,7 @@ describe('usageRecorded', () => {
     await events.return?.()
   })
 
-  test('is refused to an INFERENCE key', async () => {
+  test('is forbidden for an INFERENCE key', async () => {
     const { apiKey } = await harness.sluice.apiKeys.create({ apiKeyType: 'INFERENCE', description: 'limited' })
     const error = await errorOf(harness.connect({ apiKey }).usageRecorded().next())
     expect(error).toBeInstanceOf(PermissionError)
@@ -85,7 +85,7 @@ describe('the log of requests', () => {
 })
 
 describe('the usage cube', () => {
-  test('adds up to the charges, split as asked', async () => {
+  test('adds up to the charges, split as requested', async () => {
     await chat()
     const { rows, totals } = await harness.sluice.usage.cube({ groupBy: ['SKU', 'METHOD'] })
     expect(new Set(rows.map(({ sku, method }) => `${sku} ${method}`))).toEqual(
@@ -105,7 +105,7 @@ describe('the usage cube', () => {
 })
 
 describe('limits', () => {
-  test('are told as the limiter has them, with their fill', async () => {
+  test("match the limiter's numbers, with their current use", async () => {
     const { rateLimits } = harness.sluice
     const { response } = await harness.sluice.chat.completions.create(say('Hello')).withResponse()
     const own = await rateLimits.retrieve()
@@ -118,7 +118,7 @@ describe('limits', () => {
     expect(window?.used).toBeGreaterThan(0)
   })
 
-  test('that are exceeded are pushed and logged', async () => {
+  test('are pushed and logged when they are exceeded', async () => {
     const { adminKey } = await harness.server.createAccount({ tier: 'standard' })
     const sluice = harness.connect({ apiKey: adminKey, maxRetries: 0 })
     const pushed = sluice.rateLimitExceeded()

@@ -41,7 +41,7 @@ describe('the wallets of an account', () => {
   test.each<[string, () => Wallet]>([
     ['Base', () => fromViem(createPayer())],
     ['Solana', () => solanaWallet(naclSigner())],
-  ])('of %s are linked, listed and unlinked', async (_chain, create) => {
+  ])('on %s are linked, listed and unlinked', async (_chain, create) => {
     const { sluice, accountId } = await createOwner()
     const wallet = create()
     const { data, response } = await sluice.account.linkWallet(wallet).withResponse()
@@ -54,7 +54,7 @@ describe('the wallets of an account', () => {
     expect(await errorOf(sluice.account.unlinkWallet(wallet.address))).toBeInstanceOf(NotFoundError)
   })
 
-  test('are linked by what a wallet signed elsewhere', async () => {
+  test('are linked by a message that a wallet signed elsewhere', async () => {
     const { sluice } = await createOwner()
     const wallet = fromViem(createPayer())
     const signed = await signChallenge(wallet, await sluice.account.walletLinkChallenge())
@@ -62,7 +62,7 @@ describe('the wallets of an account', () => {
     expect(linkedWallet.wallet).toEqual({ chain: 'EVM', address: wallet.address.toLowerCase() })
   })
 
-  test('have one account each, and are the business of ADMIN keys', async () => {
+  test('belong to one account each, and require an ADMIN key', async () => {
     const wallet = fromViem(createPayer())
     await (await createOwner()).sluice.account.linkWallet(wallet)
     const { sluice } = await createOwner()
@@ -85,7 +85,7 @@ describe('a wallet with stake', () => {
     expect((await keyed.account.retrieve()).accountId).toBe((await wallet.account.retrieve()).accountId)
   })
 
-  test('is told what is missing', async () => {
+  test('gets an error that names what is missing', async () => {
     const error = await errorOf(asWallet(fromViem(createPayer())).wallet.createApiKey({ apiKeyType: 'INFERENCE' }))
     expect(error).toBeInstanceOf(ValidationError)
     expect(error).toMatchObject({ fields: [{ path: 'address' }] })
@@ -93,7 +93,7 @@ describe('a wallet with stake', () => {
 })
 
 describe('signing out', () => {
-  test('ends the session; the next call, and what is watched, goes on with another', async () => {
+  test('ends the session; the next call and running subscriptions continue with another', async () => {
     const wallet = fromViem(createPayer())
     const proofs: string[] = []
     const signMessage = (message: string) => {
@@ -115,7 +115,7 @@ describe('signing out', () => {
     await changes.return?.()
   })
 
-  test('that the service did not hear of may be repeated', async () => {
+  test('may be repeated if the service missed it', async () => {
     await using proxy = await startFlakyProxy(app.server.url)
     const sluice = createClient({ baseUrl: proxy.url, publicUrl, wallet: fromViem(createPayer()), maxRetries: 0 })
     await sluice.account.retrieve()
@@ -126,7 +126,7 @@ describe('signing out', () => {
     expect(await revokedSessions()).toHaveLength(before.length + 1)
   })
 
-  test('leaves a key as it is', async () => {
+  test('leaves a key unchanged', async () => {
     const { sluice } = await createOwner()
     await sluice.wallet.signOut()
     expect(await sluice.account.retrieve()).toMatchObject({ kind: 'USER' })

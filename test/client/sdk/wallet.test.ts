@@ -124,7 +124,7 @@ describe('a wallet on Base', () => {
     expect(signatures).toBe(1)
   })
 
-  test('pays once although the answer was lost, or was not known at first', async () => {
+  test('pays once although the response was lost, or was not known at first', async () => {
     const sluice = connect(await fundedWallet())
     const payment = await sluice.wallet.signTopUp({ usd: '5' })
     proxy.fail({ kind: 'lost-answer' }, { kind: 'status', status: 202, body: { success: false, retryAfterSeconds: 5 } })
@@ -133,7 +133,7 @@ describe('a wallet on Base', () => {
     expect((await sluice.wallet.balance()).balanceUsd).toBe(5)
   })
 
-  test('without money is told what to pay', async () => {
+  test('gets the payment options if it has no money', async () => {
     const sluice = connect(fromViem(createPayer()))
     const error = await errorOf(sluice.chat.completions.create(say('Hello')))
     expect(error).toBeInstanceOf(InsufficientBalanceError)
@@ -160,7 +160,7 @@ describe('a wallet on Base', () => {
     expect(other).toMatchObject({ message: expect.stringContaining('not USDC') })
   })
 
-  test('is refused where only keys are served, with a wrong origin, and for another wallet', async () => {
+  test('is rejected if only keys are served, with a wrong origin, and for another wallet', async () => {
     const wallet = await fundedWallet()
     expect(await errorOf(connect(wallet).apiKeys.list())).toBeInstanceOf(AuthenticationError)
     const elsewhere = connect(wallet, { publicUrl: 'https://elsewhere.example' })

@@ -49,7 +49,7 @@ const create = (body: object) => call('POST', '/api_keys', { body: { ...MINIMAL,
 const update = (body: object) => call('PATCH', '/api_keys', { body })
 
 describe('POST /api_keys', () => {
-  test('answers with the secret and the limits in the singular, and nothing else', async () => {
+  test('returns the secret and the limits in the singular, and nothing else', async () => {
     const limits = { usd: 50, diem: 10.5 }
     const { status, body } = await create({ consumptionLimit: limits, expiresAt: '2027-01-31' })
     expect(status).toBe(200)
@@ -105,7 +105,7 @@ describe('POST /api_keys', () => {
     [{ modelPrivacy: 'NONE' }, 'modelPrivacy'],
     [{ expiresAt: '2027-02-30' }, 'expiresAt'],
     [{ expiresAt: '2020-01-01' }, 'expiresAt'],
-  ])('refuses %j and names the field', async (change, field) => {
+  ])('rejects %j and names the field', async (change, field) => {
     const { status, body } = await create(change)
     expect(status).toBe(400)
     expect(body.error).toContain(field)
@@ -116,7 +116,7 @@ describe('POST /api_keys', () => {
   })
 
   test.each(['id', 'accountId', 'tier', 'usage', 'createdAt', 'last6Chars', '__proto__', 'constructor'])(
-    'refuses the field %s, which nobody may set',
+    'rejects the field %s, which nobody may set',
     async (field) => {
       const body = JSON.parse(`{"apiKeyType":"ADMIN","description":"x","${field}":"x"}`)
       const answer = await call('POST', '/api_keys', { body })
@@ -125,7 +125,7 @@ describe('POST /api_keys', () => {
     },
   )
 
-  test.each([undefined, null, [], 'text', 5])('refuses the body %j', async (body) => {
+  test.each([undefined, null, [], 'text', 5])('rejects the body %j', async (body) => {
     expect((await call('POST', '/api_keys', { body })).status).toBe(400)
   })
 
@@ -136,7 +136,7 @@ describe('POST /api_keys', () => {
 })
 
 describe('PATCH /api_keys', () => {
-  test('answers with the whole key and the limits in the plural', async () => {
+  test('returns the whole key and the limits in the plural', async () => {
     const made = (await create({ consumptionLimit: { usd: 5, diem: 6 }, expiresAt: '2027-01-31' })).body.data
     const { status, body } = await update({ id: made.id, consumptionLimit: { usd: null }, expiresAt: '' })
     expect(status).toBe(200)
@@ -232,7 +232,7 @@ describe('DELETE /api_keys', () => {
     expect((await call('DELETE', `/api_keys?id=${id}`)).body.error).toBe('API key not found or expired')
   })
 
-  test.each(['', '?id=', '?id=nonsense', '?id=a&id=b', '?id[x]=1'])('refuses %j', async (query) => {
+  test.each(['', '?id=', '?id=nonsense', '?id=a&id=b', '?id[x]=1'])('rejects %j', async (query) => {
     expect((await call('DELETE', `/api_keys${query}`)).status).toBe(400)
   })
 
@@ -243,7 +243,7 @@ describe('DELETE /api_keys', () => {
   })
 })
 
-test('every route refuses INFERENCE keys with 401', async () => {
+test('every route rejects INFERENCE keys with 401', async () => {
   const { secret } = await keys.apiKeys.createForAccount(account.accountId, keySettings())
   for (const [method, path] of [
     ['POST', '/api_keys'],

@@ -230,7 +230,7 @@ describe('POST', () => {
     ['a wrong type', { apiKeyType: 'ROOT' }, 'apiKeyType'],
     ['a signature that is a number', { signature: 1 }, 'signature'],
     ['a limit below zero', { consumptionLimit: { usd: -1 } }, 'consumptionLimit'],
-  ])('%s is refused by the tree', async (_name, overrides, field) => {
+  ])('%s is rejected by the tree', async (_name, overrides, field) => {
     const { status, body } = await createKey(viemSigner(), overrides)
     expect(status).toBe(400)
     expect(body.details).toHaveProperty(field)
@@ -256,7 +256,7 @@ describe('POST', () => {
     expect((await createKey(signer, {}, other)).status).toBe(200)
   })
 
-  test('a node that does not answer is 503 and uses up nothing', async () => {
+  test('a node that does not respond is 503 and uses up nothing', async () => {
     await using proxy = await startNodeProxy(chain.base.url)
     await using other = await startWalletApp({ file: fileWith(proxy.url), overrides: { clock } })
     const signer = await stakedSigner()
@@ -272,7 +272,7 @@ describe('POST', () => {
     expect((await post(body, other)).status).toBe(200)
   })
 
-  test('without a staking contract only stake that an operator set counts', async () => {
+  test('counts only stake set by an operator if no staking contract is configured', async () => {
     await using plain = await startWalletApp({ overrides: { clock } })
     const { signer, accountId } = await plain.createWallet(USD)
     expect((await createKey(signer, {}, plain)).body.error).toContain('no staked balance')

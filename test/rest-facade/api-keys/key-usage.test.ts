@@ -38,7 +38,7 @@ async function createKeys(stakeNano?: bigint) {
 }
 
 describe('the list of keys shows of each key', () => {
-  it('what it spent in its period: the UTC day, the UTC month, or ever, up to the last millisecond of it', async () => {
+  it('its spending in its period: the UTC day, the UTC month, or ever, up to the last millisecond of it', async () => {
     const { chargeAt, shownAt } = await createKeys()
     await chargeAt('2026-03-30T12:00:00.000Z')
     await chargeAt('2026-03-31T23:59:59.999Z')
@@ -60,7 +60,7 @@ describe('the list of keys shows of each key', () => {
     expect((await shownAt('2026-03-17T00:00:00.000Z')).week).toBe('0.0000')
   })
 
-  it('each currency apart, as decimal strings, and the old name of DIEM as zero', async () => {
+  it('each currency separately, as decimal strings, and the old name of DIEM as zero', async () => {
     const { chargeAt, shownAt } = await createKeys(300_000_000n)
     await chargeAt('2026-03-20T12:00:00.000Z')
     const { key } = await shownAt('2026-03-20T12:00:00.000Z')

@@ -54,14 +54,14 @@ const text = (apiModelId: string, requests: number, tokens: number) => ({
 })
 
 describe('GET /api_keys/rate_limits', () => {
-  test('has both balances in its headers, a currency that the account never had as zero', async () => {
+  test('has both balances in its headers, with zero for a currency that the account never used', async () => {
     const { accountId } = await app.createAccount()
     const { secret } = await createKey(accountId)
     const { headers } = await get('/api_keys/rate_limits', secret)
     expect([headers.get('x-service-balance-usd'), headers.get('x-service-balance-diem')]).toEqual(['1', '0'])
   })
 
-  test("answers with the limiter's own numbers, the balances and the expiry, and nothing else", async () => {
+  test("returns the limiter's own numbers, the balances and the expiry, and nothing else", async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await createKey(accountId)
     const { status, body } = await get('/api_keys/rate_limits', secret)
@@ -94,7 +94,7 @@ describe('GET /api_keys/rate_limits', () => {
     })
   })
 
-  test("clamps the balances to what is left of the key's limit, and says when there is nothing to spend", async () => {
+  test("clamps the balances to the rest of the key's limit, and says when there is nothing to spend", async () => {
     const { accountId } = await app.createAccount()
     await app.app.services.accounts.setStake(accountId, 5_000_000_000n)
     const rich = await createKey(accountId, { usdNano: 7_000_000_000n, diemNano: 250_000_001n })
@@ -116,7 +116,7 @@ describe('GET /api_keys/rate_limits', () => {
     })
   })
 
-  test('shows what the operator set, which is what the limiter refuses by', async () => {
+  test('shows what the operator set, which is what the limiter rejects by', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret, keyId } = await createKey(accountId)
     const { overrides: limitOverrides } = app.app.services.limits
@@ -133,7 +133,7 @@ describe('GET /api_keys/rate_limits', () => {
   })
 })
 
-test('a route that needs no key tells its limits to those who send one', async () => {
+test('a route that needs no key shows its limits to callers that send one', async () => {
   const { adminKey } = await app.createAccount()
   const headersOf = async (headers: Record<string, string>) => {
     const answer = await fetch(`${app.baseUrl}/models`, { headers })
@@ -143,7 +143,7 @@ test('a route that needs no key tells its limits to those who send one', async (
   expect(await headersOf({})).toEqual([null, null, null])
 })
 
-describe('the headers of a refusal', () => {
+describe('the headers of a rejection', () => {
   test('name the windows of the model, and the same request passes after each announced reset', async () => {
     const { accountId } = await app.createAccount({ tier: 'standard' })
     const { secret } = await createKey(accountId)
@@ -209,7 +209,7 @@ describe('GET /api_keys/rate_limits/log', () => {
     })
   })
 
-  test('lists the refusals of a block after too many failures', async () => {
+  test('lists the rejections of a block after too many failures', async () => {
     const { accountId, adminKey } = await app.createAccount()
     const { secret, keyId } = await createKey(accountId)
     for (let count = 0; count < 21; count++) expect((await chat(secret, { model: 'none' })).status).toBe(404)
@@ -226,7 +226,7 @@ describe('GET /api_keys/rate_limits/log', () => {
     ])
   })
 
-  test('counts it as a failure of the key when an INFERENCE key asks for what is not its own', async () => {
+  test('counts a request of an INFERENCE key for foreign data as a failure of the key', async () => {
     const { accountId } = await app.createAccount()
     const { secret } = await createKey(accountId)
     for (let count = 0; count < 21; count++) {
@@ -236,7 +236,7 @@ describe('GET /api_keys/rate_limits/log', () => {
     expect((await get('/api_keys/rate_limits', secret)).status).toBe(429)
   })
 
-  test("is for ADMIN keys, and shows no other account's refusals", async () => {
+  test("requires an ADMIN key, and shows no other account's rejections", async () => {
     const { accountId } = await app.createAccount()
     const { secret } = await createKey(accountId)
     const refused = await get('/api_keys/rate_limits/log', secret)

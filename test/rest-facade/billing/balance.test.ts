@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('GET /billing/balance', () => {
-  it('names both balances, the allowance, and DIEM as what is spent first', async () => {
+  it('names both balances, the allowance, and DIEM as the currency spent first', async () => {
     const owner = await app.createOwner({ usdNano: 2_500_000_001n, stakeNano: 1_500_000_000n })
     const answer = async () => (await owner.get('/billing/balance')).body
     expect(await answer()).toEqual({
@@ -31,7 +31,7 @@ describe('GET /billing/balance', () => {
   it.each([
     [100_000_000n, true],
     [99_999_999n, false],
-  ])('of %s nano-USD can be consumed: %s', async (usdNano, canConsume) => {
+  ])('says whether %s nano-USD can be consumed: %s', async (usdNano, canConsume) => {
     const owner = await app.createOwner({ usdNano })
     expect((await owner.get('/billing/balance')).body).toEqual({
       canConsume,
@@ -60,7 +60,7 @@ describe('GET /billing/balance', () => {
 })
 
 describe('GET /billing/usage', () => {
-  it('is gone for everybody, and says where to go', async () => {
+  it('is gone for everybody, and names its replacement', async () => {
     for (const headers of [{}, { authorization: 'Bearer wrong' }]) {
       const response = await fetch(`${app.server.baseUrl}/billing/usage`, { headers })
       expect(response.status).toBe(410)

@@ -23,7 +23,7 @@ const sum = (rows: Json[], field: string): number =>
   rows.reduce((total, row) => total + Math.round(row[field] * 1e9), 0)
 
 describe('GET /billing/usage-analytics', () => {
-  it('answers with every field of the specification, by date, model and key', async () => {
+  it('returns every field of the specification, by date, model and key', async () => {
     app.clock.set('2026-03-08T12:00:00.000Z')
     const owner = await app.createOwner({ stakeNano: 1_000n })
     const mobile = await owner.addKey('mobile')
@@ -186,7 +186,7 @@ describe('GET /billing/usage-analytics', () => {
     expect((await stranger.get(PATH)).body).toMatchObject({ byModel: [], byKey: [], topModels: [], topKeyNames: [] })
   })
 
-  it('is remembered for 10 minutes per account and range, and read once for all who ask at once', async () => {
+  it('is cached for 10 minutes per account and range, and read once for concurrent requests', async () => {
     const owner = await app.createOwner()
     const key = await owner.addKey('key')
     const totalOf = async (query = '') => sum((await owner.get(`${PATH}${query}`)).body.byDate, 'USD')
@@ -209,7 +209,7 @@ describe('GET /billing/usage-analytics', () => {
     ['?startDate=2026-02-27&endDate=2026-03-01&lookback=30d', '2026-02-27:2026-03-01', 3],
     ['?startDate=2024-02-29&endDate=2024-02-29', '2024-02-29:2024-02-29', 1],
     ['?startDate=2026-01-01&endDate=2026-03-31', '2026-01-01:2026-03-31', 90],
-  ])('of %s covers %s, every day of it', async (query, lookback, days) => {
+  ])('for %s covers %s, with every day of it', async (query, lookback, days) => {
     const owner = await app.createOwner()
     const { body } = await owner.get(`${PATH}${query}`)
     expect(body.lookback).toBe(lookback)
@@ -229,7 +229,7 @@ describe('GET /billing/usage-analytics', () => {
     ['lookback', '1.5d'],
     ['lookback', '07d'],
     ['lookback', '99999999999999999999d'],
-  ])('refuses the %s %s and names both', async (field, value) => {
+  ])('rejects the %s %s and names both', async (field, value) => {
     const owner = await app.createOwner()
     const { status, body } = await owner.get(`${PATH}?${field}=${encodeURIComponent(value)}`)
     expect(status).toBe(400)
@@ -249,7 +249,7 @@ describe('GET /billing/usage-analytics', () => {
     ['startDate', '?startDate=2026-3-1&endDate=2026-03-02'],
     ['startDate', "?startDate=2026-03-01'%20or%201=1--&endDate=2026-03-02"],
     ['lookback', '?lookback=7d&lookback=8d'],
-  ])('refuses, at %s, %s', async (field, query) => {
+  ])('rejects, at %s, %s', async (field, query) => {
     const owner = await app.createOwner()
     const { status, body } = await owner.get(`${PATH}${query}`)
     expect(status).toBe(400)
@@ -258,7 +258,7 @@ describe('GET /billing/usage-analytics', () => {
     expect(body.error).toMatch(/is (missing|a list|"|\d{4}-)/)
   })
 
-  it('refuses through GraphQL what it refuses over REST', async () => {
+  it('rejects through GraphQL what it rejects over REST', async () => {
     const owner = await app.createOwner()
     const refused = async (input: object) => (await owner.graphql(GRAPHQL, { input })).errors[0]?.extensions
     expect(await refused({ lookback: '91d' })).toMatchObject({ code: 'BAD_USER_INPUT' })

@@ -137,7 +137,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('GET /billing/usage-history on
     )
   })
 
-  it('is limited to a currency and to a span, whose start is in it and whose end is not, also by its cursors', async () => {
+  it('filters by currency and by a span with inclusive start and exclusive end, also with cursors', async () => {
     app.clock.set('2026-03-10T12:00:00.000Z')
     const owner = await app.createOwner({ stakeNano: 2_000n })
     await chargeMany(await owner.addKey('key'), 30)
@@ -220,7 +220,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('GET /billing/usage-history on
   })
 })
 
-describe('GET /billing/usage-history refuses', () => {
+describe('GET /billing/usage-history rejects', () => {
   let app: BillingApp
   let owner: Owner
   beforeAll(async () => {

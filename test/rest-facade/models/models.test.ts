@@ -155,14 +155,14 @@ describe('200', () => {
   })
 })
 
-test.each(['default', 'gpt-4o'])('the name %s gives the model that it stands for', async (name) => {
+test.each(['default', 'gpt-4o'])('the name %s resolves to its model', async (name) => {
   const { status, body } = await get(`/models/${name}`)
   expect([status, body]).toMatchObject([200, { id: 'llama-3.3-70b' }])
 })
 
 describe('400 and 404', () => {
   test.each(['/models?type=decision', '/models?type=', '/models/traits?type=all', '/models?type=text&type=image'])(
-    '%s is refused and names the field',
+    '%s is rejected and names the field',
     async (path) => {
       const { status, body } = await get(path)
       expect(status).toBe(400)

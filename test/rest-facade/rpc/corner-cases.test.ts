@@ -30,7 +30,7 @@ async function send(body: string | Buffer, network = 'ethereum-mainnet') {
 }
 const forwarded = () => app.node.calls.map(({ body }) => body)
 
-describe('is forwarded, answered and charged', () => {
+describe('is forwarded, served and charged', () => {
   test.each<[string, string, string, string]>([
     ['an id of 2^53+1', request(',"id":9007199254740993'), '9007199254740993', HEIGHT],
     ['an id beyond 64 bits', request(',"id":12345678901234567890123'), '12345678901234567890123', HEIGHT],
@@ -60,7 +60,7 @@ describe('is forwarded, answered and charged', () => {
     expect(await send(`[${request('')},${request('')}]`)).toMatchObject({ status: 204, text: '', charged: 25_000n })
   })
 
-  test('a node that answers a notification is relayed', async () => {
+  test('a node that responds to a notification is relayed', async () => {
     app.node.failNext({ kind: 'status', status: 200, body: '{"jsonrpc":"2.0","result":1}' })
     expect(await send(request(''))).toMatchObject({ status: 200, text: '{"jsonrpc":"2.0","result":1}' })
   })
@@ -72,7 +72,7 @@ describe('is forwarded, answered and charged', () => {
   })
 })
 
-describe('is refused with 400, charges nothing and reaches no node', () => {
+describe('is rejected with 400, charges nothing and reaches no node', () => {
   const long = `[${Array.from({ length: 101 }, (_, id) => request(`,"id":${id}`)).join()}]`
   test.each<[string, string | Buffer, RegExp]>([
     ['an empty body', '', /empty/],
@@ -161,7 +161,7 @@ describe('is refused with 400, charges nothing and reaches no node', () => {
   })
 })
 
-describe('what a node does wrong in a batch', () => {
+describe('mistakes of a node in a batch', () => {
   const batch = `[${request(',"id":1')},${request(',"id":"b"')},${request(',"id":3')}]`
   const whole = `[${answer('1')},${answer('"b"')},${answer('3')}]`
   test.each<[string, NodeFault, string, bigint]>([
@@ -200,7 +200,7 @@ describe('what a node does wrong in a batch', () => {
   })
 })
 
-describe('what a node does wrong costs nothing and leaks nothing', () => {
+describe('a failing node costs nothing and leaks nothing', () => {
   const faults: NodeFault[] = [
     { kind: 'truncate' },
     { kind: 'html' },
@@ -223,7 +223,7 @@ describe('what a node does wrong costs nothing and leaks nothing', () => {
     },
   )
 
-  test('a 4xx that carries a JSON-RPC error is the answer: 200, 5 credits', async () => {
+  test('a 4xx that carries a JSON-RPC error is the response: 200, 5 credits', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"bad params"}}'
     app.node.failNext({ kind: 'status', status: 400, body })
     expect(await send(request(',"id":1'))).toMatchObject({ status: 200, text: body, charged: 3_125n })
@@ -236,7 +236,7 @@ describe('what a node does wrong costs nothing and leaks nothing', () => {
   })
 })
 
-test('a client that leaves while the node thinks pays nothing, and the node is let go', async () => {
+test('a client that disconnects while the node works pays nothing, and the node call is cancelled', async () => {
   const gate = Promise.withResolvers<void>()
   const client = new AbortController()
   app.node.failNext({ kind: 'gate', until: gate.promise })

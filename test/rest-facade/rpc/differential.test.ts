@@ -66,7 +66,7 @@ describe('viem', () => {
     expect([block, balance, chainId]).toEqual([3n, parseEther('10000'), 1])
   })
 
-  test('falls back to eth_getLogs when filters are refused', async () => {
+  test('falls back to eth_getLogs when filters are rejected', async () => {
     const client = createPublicClient({ chain: mainnet, transport: http(proxied(), { fetchOptions, retryCount: 0 }) })
     const error: unknown = await client.createBlockFilter().catch((thrown: unknown) => thrown)
     expect(String(error)).toContain('eth_getLogs')

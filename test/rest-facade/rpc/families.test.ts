@@ -54,7 +54,7 @@ describe.each(Object.entries(NETWORKS))('a batch on %s', (network, methods) => {
   })
 
   test.each<NodeFault>([{ kind: 'reorder' }, { kind: 'drop', position: 0 }, { kind: 'single-error' }])(
-    'with $kind still has one answer for each request, in order',
+    'has one response for each request, in order, after the fault $kind',
     async (fault) => {
       app.node.failNext(fault)
       const answers = (await (await app.post(network, batch)).json()) as { id: string }[]
@@ -63,7 +63,7 @@ describe.each(Object.entries(NETWORKS))('a batch on %s', (network, methods) => {
   )
 
   test.each<NodeFault>([{ kind: 'truncate' }, { kind: 'html' }, { kind: 'status', status: 429 }])(
-    'with $kind costs nothing',
+    'costs nothing after the fault $kind',
     async (fault) => {
       const before = await app.server.balanceNanoUsd(app.account.accountId)
       app.node.failNext(fault)
@@ -84,7 +84,7 @@ test('a slow node holds up nobody but its caller', async () => {
   expect((await slow).status).toBe(200)
 })
 
-test('an EVM method of another chain is forwarded, and the answer is the business of the node', async () => {
+test('an EVM method of another chain is forwarded, and the response is the business of the node', async () => {
   const known = app.node.results.get('zks_L1BatchNumber') ?? ''
   app.node.results.delete('zks_L1BatchNumber')
   onTestFinished(() => void app.node.results.set('zks_L1BatchNumber', known))

@@ -33,7 +33,7 @@ describe('requests a minute', () => {
     ['partner', 100],
     ['staff', 1_000],
   ] as const)(
-    'a %s account has %i; the next one is refused with the cap, and served when the minute is over',
+    'a %s account has %i; the next one is rejected with the cap, and served when the minute is over',
     async (tier, limit) => {
       const { adminKey } = await app.server.createAccount({ tier })
       const served = await callMany(limit, adminKey)
@@ -66,7 +66,7 @@ describe('requests a minute', () => {
     expect(new Set(remaining)).toEqual(new Set(['98', '99']))
   })
 
-  test('refused requests cost nothing and reach no node', async () => {
+  test('rejected requests cost nothing and reach no node', async () => {
     const { accountId, adminKey } = await app.server.createAccount({ tier: 'standard' })
     await callMany(100, adminKey)
     const before = app.node.calls.length
@@ -78,7 +78,7 @@ describe('requests a minute', () => {
 })
 
 describe('credits in 24 hours', () => {
-  test('are refused above the cap, which the message names, and come back as the hours pass', async () => {
+  test('are rejected above the cap, which the message names, and come back as the hours pass', async () => {
     const { adminKey } = await app.server.createAccount({ tier: 'standard' })
     for (let batch = 0; batch < 3; batch += 1) {
       expect((await app.post('ethereum-mainnet', batchOf(100), { key: adminKey })).status).toBe(200)
@@ -97,7 +97,7 @@ describe('credits in 24 hours', () => {
     expect((await app.post('ethereum-mainnet', CALL, { key: adminKey })).status).toBe(429)
   })
 
-  test('count what was charged, so an error item takes 5', async () => {
+  test('count the charged credits, so an error item takes 5', async () => {
     const { adminKey } = await app.server.createAccount({ tier: 'standard' })
     const failing = `[${Array.from({ length: 100 }, () => '{"id":1,"method":"eth_getLogs"}').join()}]`
     for (let batch = 0; batch < 8; batch += 1) {
@@ -108,7 +108,7 @@ describe('credits in 24 hours', () => {
     expect((await app.post('ethereum-mainnet', CALL, { key: adminKey })).status).toBe(429)
   })
 
-  test('a batch that alone is larger than the cap is told to be smaller', async () => {
+  test('reject a batch that alone exceeds the cap, with a hint to make it smaller', async () => {
     const { adminKey } = await app.server.createAccount({ tier: 'standard' })
     const body = `[${Array.from({ length: 100 }, () => '{"id":1,"method":"trace_replayTransaction"}').join()}]`
     const refused = await app.post('ethereum-mainnet', body, { key: adminKey })
@@ -120,7 +120,7 @@ describe('credits in 24 hours', () => {
 })
 
 describe('a balance that does not cover the call', () => {
-  test('is refused before any node hears of it, with what it needs and how to go on', async () => {
+  test('is rejected before any node hears of it, with what it needs and how to go on', async () => {
     const { accountId, adminKey } = await app.server.createAccount({ grantNanoUsd: 25_000n })
     const refused = await app.post('ethereum-mainnet', batchOf(3), { key: adminKey })
     expect(refused.status).toBe(402)

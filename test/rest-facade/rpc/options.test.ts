@@ -35,7 +35,7 @@ test('identical reads under way share a call, and each pays, where the operator 
   await app.server.assertLedgerClean()
 })
 
-test('answers that cannot change come from memory at the full price, where the operator wants it', async () => {
+test('immutable results come from memory at the full price if the operator enables it', async () => {
   await using app = await startRpcApp({ rpc: { cacheImmutable: { maxBytes: 100_000 } } })
   const before = await app.server.balanceNanoUsd(app.account.accountId)
   await (await app.post('ethereum-mainnet', call(1))).text()

@@ -45,7 +45,7 @@ const post = (network: string, body: string, headers: Record<string, string> = {
 const ends = () => rpc.metering.records.map(({ end }) => (end?.kind === 'settled' ? end.chargedNanoUsd : end?.kind))
 
 describe('200', () => {
-  test('the answer, its price, its request id and the balances before it', async () => {
+  test('the response, its price, its request id and the balances before it', async () => {
     const response = await post('ethereum-mainnet', CHAIN_ID)
     expect([response.status, await response.text()]).toEqual([200, '{"jsonrpc":"2.0","id":1,"result":"0x1"}'])
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -71,7 +71,7 @@ describe('200', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json'])
   })
 
-  test('a large answer streams to the client and is charged', async () => {
+  test('a large response streams to the client and is charged', async () => {
     node.failNext({ kind: 'huge', bytes: 30_000_000 })
     const response = await post('ethereum-mainnet', CHAIN_ID)
     expect(response.headers.get('x-service-rpc-credits')).toBe('20')
@@ -131,7 +131,7 @@ test('500 without a word of the node when it fails', async () => {
   expect(ends()).toEqual(['released'])
 })
 
-test('a client that leaves in the middle of a large answer is charged, and the node is let go', async () => {
+test('a client that disconnects in the middle of a large response is charged, and the node call is cancelled', async () => {
   node.failNext({ kind: 'huge', bytes: 200_000_000 })
   const client = request(`${rest.baseUrl}/crypto/rpc/ethereum-mainnet`, {
     method: 'POST',
@@ -144,10 +144,10 @@ test('a client that leaves in the middle of a large answer is charged, and the n
   await expect.poll(() => node.calls[0]?.aborted).toBe(true)
 })
 
-describe.each(['gzip', 'br'])('with Accept-Encoding: %s', (encoding) => {
+describe.each(['gzip', 'br'])('responses to Accept-Encoding: %s', (encoding) => {
   const asked = { 'accept-encoding': encoding }
 
-  test('a large answer comes compressed, with the same bytes inside', async () => {
+  test('a large response comes compressed, with the same bytes inside', async () => {
     node.failNext({ kind: 'huge', bytes: 3_000_000 })
     const response = await post('ethereum-mainnet', CHAIN_ID, asked)
     expect(response.headers.get('content-encoding')).toBe(encoding)
@@ -156,7 +156,7 @@ describe.each(['gzip', 'br'])('with Accept-Encoding: %s', (encoding) => {
     expect(ends()).toEqual([12_500n])
   })
 
-  test('so does a middling one, with its length; a small one comes as it is', async () => {
+  test('are compressed with Content-Length if they are of medium size, and unchanged if they are small', async () => {
     node.results.set('eth_getLogs', `"${'a'.repeat(20_000)}"`)
     const middling = await post('ethereum-mainnet', '{"id":1,"method":"eth_getLogs"}', asked)
     expect(middling.headers.get('content-encoding')).toBe(encoding)
@@ -169,7 +169,7 @@ describe.each(['gzip', 'br'])('with Accept-Encoding: %s', (encoding) => {
     ])
   })
 
-  test('a client that leaves is charged, and the node is let go', async () => {
+  test('a client that disconnects is charged, and the node call is cancelled', async () => {
     node.failNext({ kind: 'huge', bytes: 2_000_000_000 })
     const client = new AbortController()
     const response = await fetch(`${rest.baseUrl}/crypto/rpc/ethereum-mainnet`, {
@@ -184,7 +184,7 @@ describe.each(['gzip', 'br'])('with Accept-Encoding: %s', (encoding) => {
     await expect.poll(() => node.calls[0]?.aborted).toBe(true)
   })
 
-  test('an answer that breaks off does not end as if it were complete', async () => {
+  test('a response that breaks off does not end as if it were complete', async () => {
     node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
     node.failNext({ kind: 'truncate' })
     const response = await post('ethereum-mainnet', '{"id":1,"method":"eth_getLogs"}', asked)
@@ -193,7 +193,7 @@ describe.each(['gzip', 'br'])('with Accept-Encoding: %s', (encoding) => {
   })
 })
 
-test('an answer that breaks off ends in a cut connection, not in a complete answer', async () => {
+test('a response that breaks off ends in a cut connection, not in a complete response', async () => {
   node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
   node.failNext({ kind: 'truncate' })
   const response = await post('ethereum-mainnet', '{"id":1,"method":"eth_getLogs"}')

@@ -34,8 +34,8 @@ describe.each([
       return { 'PAYMENT-SIGNATURE': encodeHeader(PAYMENT_SHAPES.v2(solanaRequirement(), payload)) }
     },
   ],
-])('after the payee on %s was changed', (_chain, sign) => {
-  test('a repeat of a former payment gets its answer, so that nobody pays again for a lost one', async () => {
+])('a changed payee on %s', (_chain, sign) => {
+  test('a repeat of a former payment gets its response, so that nobody pays again for a lost one', async () => {
     const payment = await sign()
     const paid = await before.topUp(payment)
     expect(paid.status).toBe(200)
@@ -43,7 +43,7 @@ describe.each([
     expect([repeated.status, await repeated.json()]).toEqual([200, await paid.json()])
   })
 
-  test('a payment to the former one that was not sent yet is refused, and so is a repeat with a request', async () => {
+  test('a payment to the former one that was not sent yet is rejected, and so is a repeat with a request', async () => {
     const payment = await sign()
     const refused = await after.topUp(payment)
     expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'INVALID_PAYMENT_RECIPIENT' }])

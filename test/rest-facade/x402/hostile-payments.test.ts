@@ -31,7 +31,7 @@ async function topUp(payload: EvmPayload, headers: Record<string, string> = {}) 
 
 const reconcile = () => app.server.app.services.payments.operations.reconcile()
 
-describe('whoever has not signed', () => {
+describe("a client without the payer's signature", () => {
   it('learns nothing about a wallet from its idempotency keys', async () => {
     const payer = await createFundedPayer(app.base)
     const key = { 'Idempotency-Key': 'order-1' }
@@ -42,7 +42,7 @@ describe('whoever has not signed', () => {
     expect(await topUp(await signAuthorization(payer), key)).toEqual(paid)
   })
 
-  it('cannot take the place of a refused payment, which is credited when somebody puts it on the chain', async () => {
+  it('cannot take the place of a rejected payment, which is credited when any party submits it to the chain', async () => {
     const payer = createPayer()
     const payload = await signAuthorization(payer)
     expect((await topUp(payload)).status).toBe(400)
@@ -65,7 +65,7 @@ describe('a payment that stays valid for an hour', () => {
     expect([status, text]).toEqual([400, expect.stringContaining('validBefore is 99999999999; it must be at most')])
   })
 
-  it('is credited once when somebody pays it after it was refused', async () => {
+  it('is credited once if another party submits it after it was rejected', async () => {
     const payer = createPayer()
     const validBefore = BigInt(Math.floor(Date.now() / 1_000) + HOUR_SECONDS)
     const payload = await signAuthorization(payer, { validBefore })

@@ -58,7 +58,7 @@ describe('a payment that comes with an inference request', () => {
     expect((await app.topUp(headers)).status).toBe(200)
   })
 
-  it('leaves the credit, and says so, when the request itself is refused', async () => {
+  it('leaves the credit, and says so, when the request itself is rejected', async () => {
     const headers = paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(app.base)))
     const response = await chat(headers, { body: '{"model":' })
     expect(response.status).toBe(400)
@@ -78,7 +78,7 @@ describe('a payment that comes with an inference request', () => {
     expect(impatient.server.provider.requests).toEqual([])
   })
 
-  it('is refused unsettled where the operator wants none', async () => {
+  it('is rejected unsettled where the operator wants none', async () => {
     await using other = await startPaymentsApp({ solana: null, x402: { payPerRequest: false } })
     const headers = {
       ...paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(other.base))),

@@ -45,7 +45,7 @@ async function signed(options: AuthorizationOptions, requirement: object = {}, p
   return encodeHeader(PAYMENT_SHAPES.v2({ ...baseRequirement(), ...requirement }, payload))
 }
 
-describe('a payment is refused, with nothing settled and nothing credited, when', () => {
+describe('a payment is rejected, with nothing settled and nothing credited, when', () => {
   it.each<[string, AuthorizationOptions, object, number, string]>([
     ['it is one base unit short of the minimum', { value: 4_999_999n }, {}, 400, 'AMOUNT_TOO_LOW'],
     ['it is one base unit above the maximum', { value: 10_000_000_001n }, {}, 400, 'AMOUNT_TOO_HIGH'],
@@ -129,7 +129,7 @@ describe('a payment is refused, with nothing settled and nothing credited, when'
     expect(await refusal(header)).toMatchObject({ status: 400, code })
   })
 
-  it('it comes with a route that takes none', async () => {
+  it('the route accepts no payments', async () => {
     const headers = paymentHeader(baseRequirement(), await signAuthorization(await createFundedPayer(app.base)))
     for (const path of ['/models', '/api_keys', '/x402/balance/0x00000000000000000000000000000000000000aa']) {
       const response = await fetch(`${app.server.baseUrl}${path}`, { headers })

@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 describe('POST /x402/top-up', () => {
-  it('without a payment says what can be paid, alike in body and header', async () => {
+  it('returns the payment options without a payment, alike in body and header', async () => {
     const response = await app.topUp()
     const body = await response.json()
     expect(response.status).toBe(402)

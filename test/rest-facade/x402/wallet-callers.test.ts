@@ -27,7 +27,7 @@ const post = (path: string, headers: Record<string, string> = {}, url = app.base
     body: JSON.stringify(CHAT),
   })
 
-describe('without a credential', () => {
+describe('a request without a credential', () => {
   test.each(['/chat/completions', '/embeddings', '/crypto/rpc/ethereum-mainnet'])(
     '%s says what to pay',
     async (path) => {
@@ -87,7 +87,7 @@ describe('a wallet with credit', () => {
   test.each([
     ['EVM', viemSigner],
     ['Solana', naclSigner],
-  ])('of %s calls a model, and learns what it has left', async (_name, create) => {
+  ])('on %s calls a model, and gets its remaining balance', async (_name, create) => {
     const { signer, accountId } = await app.createWallet(1_000_000_000n, create())
     const response = await app.call(signer, '/chat/completions', { body: CHAT })
     expect(response.status).toBe(200)
@@ -138,7 +138,7 @@ describe('a wallet with credit', () => {
     expect((await post('/chat/completions', { 'sign-in-with-x': header })).status).toBe(401)
   })
 
-  test('a refused signature says why in both forms of errors', async () => {
+  test('a rejected signature says why in both forms of errors', async () => {
     const signer = { ...naclSigner(), sign: naclSigner().sign }
     const plain = await app.call(signer, '/chat/completions', { body: CHAT })
     expect(plain.status).toBe(401)
@@ -170,7 +170,7 @@ describe('a wallet that is short of money', () => {
   test.each([
     ['without any credit', null, 0],
     ['below the minimum, though the request costs less', 99_999_999n, 0.099999999],
-  ])('%s is told how to top up', async (_name, balanceNanoUsd, currentBalanceUsd) => {
+  ])('%s gets instructions to top up', async (_name, balanceNanoUsd, currentBalanceUsd) => {
     const response = await shortOf(balanceNanoUsd)
     expect(response.status).toBe(402)
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -193,11 +193,11 @@ describe('a wallet that is short of money', () => {
     })
   })
 
-  test('at the minimum it may call', async () => {
+  test('may call with exactly the minimum balance', async () => {
     expect((await shortOf(100_000_000n)).status).toBe(200)
   })
 
-  test('a request that costs more than it has is refused in the same way', async () => {
+  test('a request that costs more than it has is rejected in the same way', async () => {
     const response = await shortOf(100_000_000n, { ...CHAT, model: 'dear-model' })
     expect(response.status).toBe(402)
     expect(await json(response)).toMatchObject({ code: 'PAYMENT_REQUIRED', currentBalanceUsd: 0.1 })
@@ -215,8 +215,8 @@ describe('a wallet that is short of money', () => {
   })
 })
 
-describe('what a wallet reads of itself', () => {
-  test('a fresh wallet has nothing, and is told so', async () => {
+describe("a wallet's view of its account", () => {
+  test('shows a balance of zero to a fresh wallet', async () => {
     const signer = viemSigner()
     const response = await app.call(signer, `/x402/balance/${signer.address}`)
     expect(await json(response)).toEqual({
@@ -236,7 +236,7 @@ describe('what a wallet reads of itself', () => {
     expect(await json(transactions)).toMatchObject({ data: { transactions: [], pagination: { hasMore: false } } })
   })
 
-  test('its transactions follow from each other, newest first, page by page', async () => {
+  test('lists its transactions consistently, newest first, page by page', async () => {
     const { signer } = await app.createWallet(1_000_000_000n)
     for (let charge = 0; charge < 3; charge++) {
       expect((await app.call(signer, '/chat/completions', { body: CHAT })).status).toBe(200)
@@ -256,12 +256,12 @@ describe('what a wallet reads of itself', () => {
     expect(pages.map(({ pagination }) => pagination.hasMore)).toEqual([true, false])
   })
 
-  test.each(['limit=0', 'limit=101', 'limit=x', 'offset=-1'])('a page with %s is refused', async (query) => {
+  test.each(['limit=0', 'limit=101', 'limit=x', 'offset=-1'])('rejects a page with %s', async (query) => {
     const signer = viemSigner()
     expect((await app.call(signer, `/x402/transactions/${signer.address}?${query}`)).status).toBe(400)
   })
 
-  test('another wallet is none of its business, and whether it has an account is not told', async () => {
+  test('contains no other wallet, not even whether that has an account', async () => {
     const signer = viemSigner()
     const { signer: known } = await app.createWallet(1_000_000_000n)
     for (const { address } of [known, viemSigner(), naclSigner()]) {
@@ -277,7 +277,7 @@ describe('what a wallet reads of itself', () => {
     expect((await app.call(viemSigner(), '/x402/balance/nonsense')).status).toBe(400)
   })
 
-  test('a key reads no wallet', async () => {
+  test('is not readable with a key', async () => {
     const { adminKey } = await app.createAccount()
     const headers = { authorization: `Bearer ${adminKey}` }
     expect((await fetch(`${app.baseUrl}/x402/balance/${viemSigner().address}`, { headers })).status).toBe(402)

@@ -21,7 +21,7 @@ describe('a wallet at the JSON-RPC proxy', () => {
   test.each([
     ['one call', call('eth_blockNumber'), 12_500n],
     ['a batch', [call('eth_blockNumber'), { ...call('eth_chainId'), id: 2 }], 25_000n],
-  ])('pays for %s, and learns what it has left', async (_name, body, costNanoUsd) => {
+  ])('pays for %s, and gets its remaining balance', async (_name, body, costNanoUsd) => {
     const { signer, accountId } = await app.createWallet(1_000_000_000n)
     const response = await app.call(signer, '/crypto/rpc/ethereum-mainnet', { body })
     expect(response.status).toBe(200)
@@ -31,7 +31,7 @@ describe('a wallet at the JSON-RPC proxy', () => {
     expect(response.headers.get('x-service-rpc-credits')).toBe(String(costNanoUsd / 625n))
   })
 
-  test('is told how to top up when it is short', async () => {
+  test('gets instructions to top up when its balance is too low', async () => {
     const response = await app.call(naclSigner(), '/crypto/rpc/ethereum-mainnet', { body: call('eth_blockNumber') })
     expect(response.status).toBe(402)
     expect(await response.json()).toMatchObject({ code: 'PAYMENT_REQUIRED', topUpInstructions: {} })
@@ -49,7 +49,7 @@ describe('a wallet at the JSON-RPC proxy', () => {
   })
 })
 
-test.runIf(redisUrl !== null)('a signature that one process took is refused by the others', async () => {
+test.runIf(redisUrl !== null)('a signature that one process took is rejected by the others', async () => {
   const { signer } = await app.createWallet(1_000_000_000n, viemSigner())
   await using other = await startTwin()
   const header = await fieldHeader(signer)

@@ -20,7 +20,7 @@ describe('GraphiQL', () => {
     expect(page.slice(0, page.indexOf('<style>'))).not.toMatch(/https?:/)
   })
 
-  it('is no answer to other clients, nor in production', async () => {
+  it('is not served to other clients, nor in production', async () => {
     expect((await open({ isProduction: false, accept: '*/*' })).page).not.toContain('<html')
     expect((await open({ isProduction: true })).page).not.toContain('<html')
   })

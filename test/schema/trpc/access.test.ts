@@ -36,7 +36,7 @@ describe('guessing the operator token', () => {
   })
 })
 
-describe('odd requests are refused in the surface’s own form, without a word about its insides', () => {
+describe('odd requests are rejected in the surface’s own form, without a word about its insides', () => {
   let server: TestApp
   beforeAll(async () => {
     server = await startTestApp()

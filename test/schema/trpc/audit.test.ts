@@ -37,7 +37,7 @@ describe('the audit log', () => {
     expect(queries).toContain('audit.list')
   })
 
-  test.each(mutations)('has an entry for every call of %s, also one that is refused', async (path) => {
+  test.each(mutations)('has an entry for every call of %s, also one that is rejected', async (path) => {
     const response = await call(path, 'POST')
     expect(response.status).toBe(400)
     expect(await newest()).toMatchObject({
@@ -57,7 +57,7 @@ describe('the audit log', () => {
     expect(await newest()).toEqual(before)
   })
 
-  test('says who did what to whom and why, with what the answer told of the subject', async () => {
+  test('records operator, action, subject and reason, with the facts of the response about the subject', async () => {
     const ada = createOperatorClient(server.url, NAMED_OPERATOR_TOKEN)
     const { account, adminKey } = await ada.accounts.create.mutate({ name: 'audited' })
     const { accountId } = account
@@ -75,7 +75,7 @@ describe('the audit log', () => {
     for (const secret of [adminKey, apiKey, OPERATOR_TOKEN, NAMED_OPERATOR_TOKEN]) expect(kept).not.toContain(secret)
   })
 
-  test('keeps a refusal by a rule with its code, and the action changed nothing', async () => {
+  test('keeps a rejection by a rule with its code, and the action changed nothing', async () => {
     const { accountId } = await server.createAccount({ grantNanoUsd: 0n })
     const taken = client.accounts.grant.mutate({ accountId, amountUsd: '-1', reason: 'too much' })
     await expect(taken).rejects.toThrow(TRPCClientError)
@@ -83,7 +83,7 @@ describe('the audit log', () => {
     expect(await server.balanceNanoUsd(accountId)).toBe(0n)
   })
 
-  test('cuts secrets out of what was sent, bounds it, and takes text that the database cannot', async () => {
+  test('removes secrets from inputs, limits their size, and accepts text that the database cannot store', async () => {
     const send = async (input: object) => {
       await client.accounts.rename.mutate(input as never).catch(() => undefined)
       return newest()
@@ -120,7 +120,7 @@ describe('the audit log', () => {
     expect(checks.find(({ id }) => id === 'operator_actions')).toMatchObject({ status: 'warning' })
   })
 
-  test('is read in pages by any filter, and a cursor of another list is refused', async () => {
+  test('is read in pages by any filter, and a cursor of another list is rejected', async () => {
     const { accountId } = await server.createAccount()
     for (const name of ['a', 'b', 'c']) await client.accounts.rename.mutate({ accountId, name })
     const filter = { accountId, action: 'accounts.', outcome: 'done', actor: 'operator' } as const

@@ -119,7 +119,7 @@ describe('a price change', () => {
     [{ input: { usd: 0.1234567 } }, 'at most 6 decimals'],
     [{ input: { usd: 1, diem: 2 } }, '1 DIEM is 1 USD'],
     [{ input: 5 }, 'pricing.input'],
-  ])('of %j is refused by the rules of the configuration file', async (pricing, words) => {
+  ])('to %j is rejected by the rules of the configuration file', async (pricing, words) => {
     const call = client.catalogue.setPrice.mutate({ modelId: MODEL, reason, pricing } as never)
     await expect(call).rejects.toThrow(words)
     expect(await publishedPrice()).toBe(0.15)
@@ -154,7 +154,7 @@ describe('a price change', () => {
     [{ effectiveAt: '2027-01-01T00:00:00' }, 'effectiveAt'],
     [{ reason: ' ' }, 'reason'],
     [{ modelId: 'gpt-4o' }, 'has no model gpt-4o'],
-  ])('with %j is refused in words', async (part, words) => {
+  ])('is rejected with a message for %j', async (part, words) => {
     const call = client.catalogue.setPrice.mutate({ modelId: MODEL, reason, pricing: null, ...part })
     await expect(call).rejects.toThrow(words)
   })
@@ -186,7 +186,7 @@ describe('several processes', () => {
 })
 
 describe('the other settings', () => {
-  test('a disabled model is refused until it is enabled, and nothing is charged', async () => {
+  test('a disabled model is rejected until it is enabled, and nothing is charged', async () => {
     const { accountId, adminKey } = await server.createAccount()
     await client.catalogue.setAvailability.mutate({ modelId: MODEL, reason, offline: true })
     expect((await chat(adminKey)).status).toBe(503)
@@ -223,7 +223,7 @@ describe('the other settings', () => {
 })
 
 describe('the history', () => {
-  test('shows past, present, future and withdrawn changes, with who and why', async () => {
+  test('shows past, present, future and withdrawn changes, with operator and reason', async () => {
     await setPrice(1)
     clock.advance(1_000)
     await setPrice(2)

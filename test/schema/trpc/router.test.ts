@@ -42,7 +42,7 @@ describe('access', () => {
     },
   )
 
-  test('an ADMIN key of an account is no operator token', async () => {
+  test('an ADMIN key of an account is not an operator token', async () => {
     const { adminKey } = await server.createAccount()
     const call = createOperatorClient(server.url, adminKey).accounts.list.query()
     expect((await failureOf(call)).data['code']).toBe('UNAUTHORIZED')
@@ -98,7 +98,7 @@ describe('keys', () => {
     await expect(services.access.auth.authenticateKey(apiKey)).rejects.toThrow('Authentication failed')
   })
 
-  test('of one account cannot be revoked through another', async () => {
+  test('cannot be revoked through another account', async () => {
     const [one, two] = [await server.createAccount(), await server.createAccount()]
     const call = client.keys.revoke.mutate({
       accountId: two.accountId,
@@ -143,7 +143,7 @@ describe('errors', () => {
     })
   })
 
-  test('an unknown error tells nothing: no text, no stack, but a log line', async () => {
+  test('an unknown error reveals nothing: no text, no stack, but a log line', async () => {
     const get = services.accounts.get.bind(services.accounts)
     for (const thrown of [new Error('select secret from db.internal'), new DomainError('internal', 'details inside')]) {
       services.accounts.get = () => Promise.reject(thrown)
@@ -159,7 +159,7 @@ describe('errors', () => {
     services.accounts.get = get
   })
 
-  test('a body above 256 KiB and a batch above 20 calls are refused', async () => {
+  test('a body above 256 KiB and a batch above 20 calls are rejected', async () => {
     const headers = { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'x'.repeat(300_000) })
     const large = await fetch(`${server.url}/trpc/accounts.create`, { method: 'POST', headers, body })

@@ -22,7 +22,7 @@ async function leaveStaleLock(folder: string): Promise<void> {
   await once(spawn(process.execPath, ['-e', dieListening, join(folder, 'lock.sock')]), 'exit')
 }
 
-test('a folder is free again as soon as it is given back', async () => {
+test('a folder is free again as soon as it is released', async () => {
   await using folder = await createFolder()
   const unlock = await lockFolder(folder.path)
   await expect(lockFolder(folder.path)).rejects.toThrow(FolderInUseError)
@@ -30,7 +30,7 @@ test('a folder is free again as soon as it is given back', async () => {
   await (await lockFolder(folder.path))()
 })
 
-test('of many who want the folder of a killed process exactly one gets it', async () => {
+test('exactly one of many processes gets the folder of a killed process', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     await using folder = await createFolder()
     await leaveStaleLock(folder.path)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { OPERATOR_TOKEN, startTestApp } from '../../support/app.ts'
 
-test('metrics are for whoever holds the operator token, and count the losses of the rate store', async () => {
+test('metrics require the operator token, and count the losses of the rate store', async () => {
   await using server = await startTestApp()
   expect((await fetch(`${server.url}/metrics`)).status).toBe(401)
   const wrong = await fetch(`${server.url}/metrics`, { headers: { authorization: 'Bearer guessed' } })

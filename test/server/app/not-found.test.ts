@@ -10,7 +10,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 describe('a path that nothing serves', () => {
   it.each(['/', '/foo', '/api/v2/models', '/graphqlx', '/health/%zz'])(
-    '%s is 404 and tells where things are',
+    '%s is 404 and names the served paths',
     async (path) => {
       const response = await fetch(server.url + path)
       expect([response.status, await response.json()]).toEqual([

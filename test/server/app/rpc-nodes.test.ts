@@ -5,7 +5,7 @@ import { startRpcNode } from '../../support/rpc-node.ts'
 
 const CHAIN_ID = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 
-test('after the start a node of another chain is out of service, and the next one of its network serves', async () => {
+test('a node of another chain is out of service after the start, and the next one of its network serves', async () => {
   await using wrong = await startRpcNode()
   await using right = await startRpcNode()
   wrong.results.set('eth_chainId', '"0x5"')

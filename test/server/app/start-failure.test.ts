@@ -21,7 +21,7 @@ test('names the address that is taken, and the variables that choose another', a
   )
 })
 
-test('names the database that does not answer, without its password', async () => {
+test('names the database that does not respond, without its password', async () => {
   const free = await takePort()
   await free[Symbol.asyncDispose]()
   const { db, close } = createPostgresDatabase(`postgres://someone:hunter2@127.0.0.1:${free.port}/sluice`)
@@ -32,7 +32,7 @@ test('names the database that does not answer, without its password', async () =
   )
 })
 
-test.runIf(hasEngine('postgres'))('repeats why the database refused', async () => {
+test.runIf(hasEngine('postgres'))('repeats why the database rejected', async () => {
   const { adminUrl = '' } = inject('postgres') ?? {}
   const { db, close } = createPostgresDatabase(new URL('/no_such_database', adminUrl).href)
   const error: unknown = await pingDatabase(db).catch((failure: unknown) => failure)

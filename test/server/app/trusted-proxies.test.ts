@@ -114,7 +114,7 @@ describe('socket handshakes', () => {
     return new WebSocket(`${trusting.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers })
   }
 
-  test('of one client behind a trusted proxy do not use up the share of another', async () => {
+  test('from one client behind a trusted proxy do not use up the share of another', async () => {
     const [attacker, neighbour] = [nextAddress(), nextAddress()]
     const waiting = [1, 2, 3].map(() => open(attacker))
     await Promise.all(waiting.map((socket) => once(socket, 'open')))

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const MODULE = new URL('../../../server/app/unhandled-rejections.ts', import.meta.url)
 
-test('a failure for which nobody waits is logged, and the process goes on', async () => {
+test('a failure for which nobody waits is logged, and the process continues', async () => {
   const script = `
     import { logUnhandledRejections } from ${JSON.stringify(MODULE.href)}
     const log = (message, { error }) => console.log(message + ': ' + error.message)

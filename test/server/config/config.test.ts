@@ -21,7 +21,7 @@ const load = (variables: Record<string, string> = {}, probe = nobody): Promise<C
     { probe, defaultPath: join(folder, 'sluice.yaml') },
   )
 
-describe('without a configuration file', () => {
+describe('the configuration without a file', () => {
   it('starts embedded, with the sandbox models under the names that SDK examples use', async () => {
     const config = await load()
     expect(config).toMatchObject({
@@ -70,14 +70,14 @@ describe('without a configuration file', () => {
     expect(asked).toEqual([11_434, 1_234, 8_000])
   })
 
-  it('refuses when the file was named', async () => {
+  it('rejects when the file was named', async () => {
     await expect(load({ SLUICE_CONFIG: join(folder, 'other.yaml') })).rejects.toThrow(
       /SLUICE_CONFIG: the file .* does not exist/,
     )
   })
 })
 
-describe('with a configuration file', () => {
+describe('the configuration with a file', () => {
   it('takes the file instead of the defaults, and looks for no local servers', async () => {
     await writeFile(join(folder, 'sluice.yaml'), 'service: { name: acme, publicUrl: "https://api.acme.example/" }')
     const config = await load({}, async () => Promise.reject(new Error('the probe ran')))

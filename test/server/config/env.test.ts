@@ -26,7 +26,7 @@ describe('readEnv', () => {
     })
   })
 
-  it('lets the CLI follow the port unless it is told where the server is', () => {
+  it('lets the CLI follow the port unless the server URL is set', () => {
     expect(readEnv({ PORT: '4000' }).serverUrl).toBe('http://localhost:4000')
     expect(readEnv({ PORT: '4000', SLUICE_URL: 'https://api.example.com/' }).serverUrl).toBe('https://api.example.com')
   })
@@ -53,7 +53,7 @@ describe('readEnv', () => {
     ['SLUICE_OPERATOR_TOKENS', 'ada:sixteen-letters!,ada:sixteen-letters?'],
     ['SLUICE_OPERATOR_TOKENS', 'operator:sixteen-letters!'],
     ['LOG_LEVEL', 'loud'],
-  ])('refuses %s=%s by name', (name, value) => {
+  ])('rejects %s=%s by name', (name, value) => {
     expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`1 problem:\\n {2}- ${name}: must`))
   })
 

@@ -17,7 +17,7 @@ function listen(answer: RequestListener): Promise<number> {
 }
 
 describe('probeLocalModels', () => {
-  it('finds model servers and passes over ports with something else, nothing, or no answer', async () => {
+  it('finds model servers and passes over ports with something else, nothing, or no response', async () => {
     const models = await listen((request, response) => {
       response.end(
         JSON.stringify({

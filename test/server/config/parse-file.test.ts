@@ -138,7 +138,7 @@ describe('an invalid file', () => {
     ['providers: [{ id: a, kind: openai, baseUrl: "localhost:11434/v1" }]', 'providers[0].baseUrl: must be a URL'],
     ['limits: { abuse: { failures: 0 } }', 'limits.abuse.failures: '],
     ['- a list', 'must be an object'],
-  ])('refuses %s', (text, problem) => {
+  ])('rejects %s', (text, problem) => {
     expect(problemsOf(text)).toEqual([expect.stringContaining(problem)])
   })
 })
@@ -185,7 +185,7 @@ describe('names that refer to one another', () => {
       `${file('id: x')}compatibility: { embedding: { ada: x } }`,
       'compatibility.embedding.ada: the model "x" is of type text, not embedding',
     ],
-  ])('refuses %s', (_, text, problem) => {
+  ])('rejects %s', (_, text, problem) => {
     expect(problemsOf(text)).toEqual([expect.stringContaining(problem)])
   })
 

@@ -17,7 +17,7 @@ function createCommit(send: (items: readonly number[]) => Promise<readonly numbe
 }
 
 describe('group commit', () => {
-  test('what arrives in one turn leaves in one batch, in arrival order, split at the largest batch', async () => {
+  test('sends items of one turn in one batch, in arrival order, split at the maximum batch size', async () => {
     const batches: number[][] = []
     const { commit } = createCommit(async (items) => {
       batches.push([...items])
@@ -31,7 +31,7 @@ describe('group commit', () => {
     ])
   })
 
-  test('what arrives during a batch waits for it and leaves together', async () => {
+  test('collects items that arrive during a batch and sends them together', async () => {
     const batches: number[][] = []
     const gates: (() => void)[] = []
     const { commit } = createCommit(async (items) => {
@@ -69,7 +69,7 @@ describe('group commit', () => {
     await commit.drained()
   })
 
-  test('what arrives while a batch is sent again joins it, and gives up by its own patience', async () => {
+  test('adds items that arrive while a batch is retried, each with a patience of its own', async () => {
     const outage = new GroupCommit<string, string>(() => Promise.reject(new Transient('connection lost')), {
       batchItemsMax: 4,
       retriesMax: (item) => (item === 'patient' ? 1_000 : 2),
@@ -84,7 +84,7 @@ describe('group commit', () => {
     await patient
   })
 
-  test('an item that the database refuses fails alone', async () => {
+  test('an item that the database rejects fails alone', async () => {
     const { commit } = createCommit(async (items) => {
       if (items.includes(13)) throw new Error('refused')
       return items

@@ -24,7 +24,7 @@ describe('toPage', () => {
 })
 
 describe('a cursor', () => {
-  it('gives back the key of its item', () => {
+  it('refunds the key of its item', () => {
     expect(decodeCursor(scope, Key, encodeCursor(scope, ['ключ "1"']))).toEqual(['ключ "1"'])
   })
 
@@ -35,7 +35,7 @@ describe('a cursor', () => {
     ['that is garbage', '!!!'],
     ['that is empty', ''],
     ['that is JSON but no list', Buffer.from('{}').toString('base64url')],
-  ])('%s is refused', (_name, cursor) => {
+  ])('%s is rejected', (_name, cursor) => {
     expect(() => decodeCursor(scope, Key, cursor)).toThrow(
       expect.objectContaining({ code: 'invalid_request', field: 'after' }),
     )
@@ -43,11 +43,11 @@ describe('a cursor', () => {
 })
 
 describe('PageRequest', () => {
-  it.each([0, -1, 1.5, 101])('refuses a page of %s', (first) => {
+  it.each([0, -1, 1.5, 101])('rejects a page of %s', (first) => {
     expect(PageRequest.safeParse({ first }).success).toBe(false)
   })
 
-  it('asks for 20 items unless told otherwise', () => {
+  it('asks for 20 items by default', () => {
     expect(PageRequest.parse({})).toEqual({ first: 20 })
   })
 })

@@ -18,7 +18,7 @@ const pass = async (milliseconds: number) => {
   await turn()
 }
 
-test('what is asked for after a rest is done at once, what is asked for in one turn is done together', async () => {
+test('a request after a rest runs at once, and requests of one turn run together', async () => {
   const work = vi.fn(() => true)
   const paced = new ThrottledTask(work, PACE)
   for (let time = 0; time < 3; time++) paced.request()
@@ -32,7 +32,7 @@ test('what is asked for after a rest is done at once, what is asked for in one t
   expect(work).toHaveBeenCalledTimes(2)
 })
 
-test('while it is asked for again and again, it is done once an interval', async () => {
+test('repeated requests run once an interval', async () => {
   const work = vi.fn(() => true)
   const paced = new ThrottledTask(work, PACE)
   for (let elapsedMs = 0; elapsedMs < 200; elapsedMs += 10) {
@@ -42,7 +42,7 @@ test('while it is asked for again and again, it is done once an interval', async
   expect(work).toHaveBeenCalledTimes(5)
 })
 
-test('work that takes longer than the interval never runs twice at a time, and what was asked for meanwhile follows', async () => {
+test('work that takes longer than the interval never runs twice at a time, and requests in the meantime follow', async () => {
   const runs: (() => void)[] = []
   const paced = new ThrottledTask(() => new Promise<boolean>((resolve) => runs.push(() => resolve(true))), PACE)
   paced.request()
@@ -55,7 +55,7 @@ test('work that takes longer than the interval never runs twice at a time, and w
   expect(runs).toHaveLength(2)
 })
 
-test('work that failed is done again after its wait, though nobody asks', async () => {
+test('work that failed is done again after its wait, without a request', async () => {
   const work = vi.fn(() => work.mock.calls.length > 1)
   const paced = new ThrottledTask(work, PACE)
   paced.request()
@@ -68,7 +68,7 @@ test('work that failed is done again after its wait, though nobody asks', async 
   expect(work).toHaveBeenCalledTimes(2)
 })
 
-test('nothing is done after the stop', async () => {
+test('a stopped task does nothing', async () => {
   const work = vi.fn(() => true)
   const paced = new ThrottledTask(work, PACE)
   paced.request()

@@ -105,7 +105,7 @@ const chain = () => new BaseStakingChain({ contract: ADDRESS, rpcUrl: upstream.p
 const facilitator = () => new RemoteFacilitator(upstream.plainUrl, 'eip155:8453')
 
 describe.each(Object.entries(CLIENTS))('the log of %s', (_, call) => {
-  test.each(Object.entries(LEAKS))('tells nothing that was planted when it gives %s', async (_way, respond) => {
+  test.each(Object.entries(LEAKS))('contains nothing that was planted when it gives %s', async (_way, respond) => {
     upstream.respond = respond
     const error: unknown = await call().then(
       () => undefined,
@@ -125,7 +125,7 @@ describe.each(Object.entries(CLIENTS))('the log of %s', (_, call) => {
 })
 
 describe('the log of a database', () => {
-  test.runIf(inject('postgres') !== null)('tells no part of the URL, and no value of a statement', async () => {
+  test.runIf(inject('postgres') !== null)('contains no part of the URL, and no value of a statement', async () => {
     const { adminUrl } = inject('postgres') ?? { adminUrl: '' }
     const elsewhere = new URL(adminUrl)
     elsewhere.pathname = `/${PLANTED.path}`
@@ -163,7 +163,7 @@ describe('the log of a database', () => {
     expect(JSON.parse(lines[5] ?? '').error.constraint).toBe('t_pkey')
   })
 
-  test.runIf(inject('redisUrl') !== null)('tells no credential of Redis', async () => {
+  test.runIf(inject('redisUrl') !== null)('contains no credential of Redis', async () => {
     const url = new URL(inject('redisUrl') ?? '')
     url.username = PLANTED.user
     url.password = PLANTED.password

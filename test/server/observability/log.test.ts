@@ -29,7 +29,7 @@ describe('createLog', () => {
     expect(lines.join()).toContain('text/plain')
   })
 
-  it('leaves out what is below its level', () => {
+  it('omits lines below its level', () => {
     const lines: string[] = []
     const log = createLog('error', { write: (line: string) => void lines.push(line) })
     log.info('a')

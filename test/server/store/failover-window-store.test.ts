@@ -189,7 +189,7 @@ it('never fails because a correction cannot be delivered', async () => {
   expect(shared.asked).toBe(2)
 })
 
-it("goes on showing the shared store's clock while it is lost", async () => {
+it("keeps showing the shared store's clock while it is lost", async () => {
   const { clock, shared, store } = setUp()
   await store.consume([charge()])
   shared.failing = true

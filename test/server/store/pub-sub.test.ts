@@ -55,7 +55,7 @@ describe.each([
     await pubSub.close()
   })
 
-  it('are heard again by whoever left and came back', async () => {
+  it('reach a listener again that left and came back', async () => {
     const pubSub = await open()
     const heard: string[] = []
     const end = await pubSub.subscribe('a', () => {})

@@ -110,7 +110,7 @@ describe.each([
     expect(await remaining(requests, START_MS)).toBe(4)
   })
 
-  it('name the window that refuses the longest, so that the wait holds for the whole request', async () => {
+  it('name the window that rejects the longest, so that the wait holds for the whole request', async () => {
     const minute = charge({ limit: 1 })
     const day = charge({ ...DAY, limit: 1 })
     await store.consume([minute, day], START_MS)
@@ -120,7 +120,7 @@ describe.each([
     expect(await store.consume([minute, day], refusal.retryAtMs ?? 0)).toMatchObject({ admitted: true })
   })
 
-  it('refuse a weight above the limit without promising a time', async () => {
+  it('reject a weight above the limit without promising a time', async () => {
     const one = charge({ limit: 10, weight: 11 })
     expect(await consume(one, START_MS)).toMatchObject({ admitted: false, refusedBy: 0, retryAtMs: null })
     expect(await consume({ ...one, weight: 10 }, START_MS)).toMatchObject({ admitted: true })
@@ -160,7 +160,7 @@ describe.each([
     expect(passed.filter((good) => good)).toHaveLength(1_000)
   })
 
-  it('give back and take more where an estimate was wrong, in the bucket that holds it', async () => {
+  it('refund and take more where an estimate was wrong, in the bucket that holds it', async () => {
     const one = charge({ limit: 100, weight: 50 })
     const { booking } = await consume(one, START_MS)
     await consume({ ...one, weight: 10 }, START_MS + 30_000)

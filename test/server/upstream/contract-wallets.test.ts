@@ -72,7 +72,7 @@ test('a node that is away lets no contract wallet in, while keys sign in as befo
   await expect(harness.signIn.signIn(await fieldHeader(viemSigner(), { now }), CLIENT_ADDRESS)).resolves.toBeDefined()
 })
 
-test("a node of another chain lets no contract wallet in: there the address may be somebody else's", async () => {
+test('a node of another chain signs no contract wallet in, because the address there may have another owner', async () => {
   await using proxy = await startNodeProxy(chain.url)
   proxy.alter = (method, result) => (method === 'eth_chainId' ? '0x1' : result)
   const harness = start(proxy.url)
@@ -80,7 +80,7 @@ test("a node of another chain lets no contract wallet in: there the address may 
   await expect(harness.signIn.signIn(payload, CLIENT_ADDRESS)).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('without a node contract wallets cannot sign in', async () => {
+test('contract wallets cannot sign in without a node', async () => {
   const harness = createSignInHarness()
   const payload = await fieldHeader(await deployedWallet(), { now: harness.clock.now() })
   const refused = { publicCode: 'X402_SIGN_IN_INVALID_SIGNATURE' }

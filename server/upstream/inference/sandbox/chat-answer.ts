@@ -23,7 +23,7 @@ export interface ToolCall {
   arguments: string
 }
 
-/** One choice of an answer, before it takes the form of JSON or of a stream. */
+/** One choice of a response, before it is encoded as JSON or as a stream. */
 export interface Choice {
   reasoning: string
   content: string | null
@@ -39,7 +39,7 @@ interface Draft {
   toolCalls: ToolCall[]
 }
 
-/** The choices that the sandbox answers with: the same request gives the same answer. */
+/** The choices of the sandbox's response; the same request gets the same response. */
 export function answerChat(request: ChatRequest, magic: Magic, tokenizer: Tokenizer): Choice[] {
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY
   return Array.from({ length: request.n ?? 1 }, (_, index) => {
@@ -96,7 +96,7 @@ function callTools(request: ChatRequest, index: number): ToolCall[] {
   }))
 }
 
-/** A result that has just come in is answered, never met with a further call, so that agent loops end. */
+/** A tool result is followed by a text, never by another call, so agent loops end. */
 function chosenTools(request: ChatRequest): Tool[] {
   const tools = functionTools(request)
   const { tool_choice: choice } = request
@@ -110,7 +110,7 @@ function chosenTools(request: ChatRequest): Tool[] {
   return request.parallel_tool_calls === false ? called.slice(0, 1) : called
 }
 
-/** Reasoning, text and tool calls share one allowance, as on real servers. */
+/** Reasoning, text and tool calls share one token limit, as on real servers. */
 function limitTokens(draft: Draft, maxTokens: number, tokenizer: Tokenizer): Choice {
   const reasoning = tokenizer.cut(draft.reasoning, maxTokens)
   const content = tokenizer.cut(draft.content, maxTokens - reasoning.tokens)

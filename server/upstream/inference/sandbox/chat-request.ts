@@ -21,7 +21,7 @@ export type Tool = z.output<typeof Tool>
 
 const NamedTool = z.looseObject({ function: z.looseObject({ name: z.string() }) })
 
-/** As much of a chat request as the sandbox reacts to; everything else is accepted and ignored, as real servers do. */
+/** The fields of a chat request that the sandbox uses; everything else is accepted and ignored, as real servers do. */
 export const ChatRequest = z.looseObject({
   model: z.string(),
   messages: z.array(Message).min(1),
@@ -53,7 +53,7 @@ export function lastUserText(request: ChatRequest): string {
   return message === undefined ? '' : textOf(message)
 }
 
-/** Function tools; tools of other kinds are the platform's business. */
+/** Function tools; the platform handles tools of other kinds. */
 export function functionTools(request: ChatRequest): Tool[] {
   return (request.tools ?? []).flatMap((tool) => {
     const parsed = Tool.safeParse(tool)
@@ -61,7 +61,9 @@ export function functionTools(request: ChatRequest): Tool[] {
   })
 }
 
-/** Models named after reasoning think by themselves, others when an effort is asked for; either can be switched off. */
+/**
+ * Models with reasoning in their names always think, others when an effort is requested; either can be switched off.
+ */
 export function wantsReasoning(request: ChatRequest): boolean {
   if (refusesReasoning(request)) return false
   const effort = request.reasoning_effort ?? request.reasoning?.effort

@@ -16,7 +16,7 @@ export interface ChatUsage {
   completion_tokens_details: { reasoning_tokens: number }
 }
 
-/** Undefined where the prompt asks for an answer without usage. */
+/** Undefined if the prompt requests a response without usage. */
 export function countUsage(
   request: ChatRequest,
   choices: Choice[],

@@ -3,7 +3,7 @@ import type { ChatUsage } from './chat-usage.ts'
 import type { Magic } from './magic.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
-/** Everything that one answer consists of. */
+/** All parts of one response. */
 export interface ChatReply {
   id: string
   model: string
@@ -53,7 +53,10 @@ function toMessage({ reasoning, content, toolCalls }: Choice): object {
 
 const CHUNKS_BEFORE_FAULT = 3
 
-/** The answer as server-sent events. `[[stream:cut]]` ends it after three chunks, `[[stream:garbage]]` breaks the fourth. */
+/**
+ * The response as server-sent events. `[[stream:cut]]` ends it after three chunks, `[[stream:garbage]]` breaks the
+ * fourth.
+ */
 export function* toChatStream(reply: ChatReply, options: StreamOptions): Generator<StreamStep> {
   const { includeUsage, magic } = options
   let sent = 0

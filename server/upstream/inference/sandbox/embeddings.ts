@@ -18,11 +18,11 @@ export type EmbeddingsRequest = z.output<typeof EmbeddingsRequest>
 
 interface Input {
   text: string
-  /** Known where the caller sent token ids instead of text. */
+  /** Known if the caller sent token ids instead of text. */
   tokens: number | undefined
 }
 
-/** The body of an embeddings answer. Gives the event loop its turn between inputs, since callers send up to 2,048. */
+/** The body of an embeddings response. Yields to the event loop between inputs, because callers send up to 2,048. */
 export async function answerEmbeddings(request: EmbeddingsRequest, signal: AbortSignal): Promise<string> {
   const tokenizer = await loadTokenizer()
   const dimensions = request.dimensions ?? DEFAULT_DIMENSIONS

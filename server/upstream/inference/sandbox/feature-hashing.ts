@@ -28,7 +28,7 @@ export function hashFeatures(text: string, dimensions: number): Float32Array {
   return normalise(vector, text)
 }
 
-/** The hash's top bit is the sign, so that collisions cancel out rather than add up. */
+/** The hash's top bit is the sign, so collisions cancel out instead of adding up. */
 function add(vector: Float32Array, feature: string, weight: number): void {
   const hash = hash32(feature)
   const index = (hash & 0x7fffffff) % vector.length
@@ -43,7 +43,7 @@ function hash32(text: string): number {
   return hash ^ (hash >>> 13)
 }
 
-/** A text without letters or digits has a direction too, that of its characters as they stand. */
+/** A text without letters or digits gets the direction of its characters. */
 function normalise(vector: Float32Array, text: string): Float32Array {
   let length = Math.hypot(...vector)
   if (length === 0) {

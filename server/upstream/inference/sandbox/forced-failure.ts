@@ -2,7 +2,10 @@ import type { ProviderResponse } from '../../../domain/inference/providers/provi
 import { errorResponse } from './json-response.ts'
 import type { Magic } from './magic.ts'
 
-/** The failure that `[[error:…]]` forces: a status from 400 to 599, `context`, or `timeout`, which lasts until the caller leaves. */
+/**
+ * The failure that `[[error:…]]` forces: a status from 400 to 599, `context`, or `timeout`, which lasts until the
+ * caller disconnects.
+ */
 export async function findForcedFailure(magic: Magic, signal: AbortSignal): Promise<ProviderResponse | undefined> {
   const wanted = magic.value('error')
   if (wanted === 'timeout') return hangUntilAborted(signal)

@@ -1,6 +1,6 @@
 const MAGIC = /\[\[([a-z-]+)(?::([a-z0-9-]+))?\]\]/g
 
-/** The commands that a prompt holds as `[[name]]` or `[[name:value]]`; `docs/sandbox.md` lists them. */
+/** The commands in a prompt, written as `[[name]]` or `[[name:value]]`; `docs/sandbox.md` lists them. */
 export interface Magic {
   has(command: string): boolean
   /** The value of `[[name:value]]`. */

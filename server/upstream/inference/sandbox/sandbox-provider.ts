@@ -23,8 +23,8 @@ export interface SandboxProviderOptions {
 }
 
 /**
- * The platform's test mode: answers in OpenAI's form, made in this process, the same for the same request and labelled
- * `[sandbox]`. Magic prompts force each failure; `docs/sandbox.md` has them all.
+ * The platform's test mode: deterministic responses in OpenAI's form, created in this process and labelled `[sandbox]`.
+ * Magic prompts force each failure; `docs/sandbox.md` lists them.
  */
 export function createSandboxProvider({ id, clock = systemClock }: SandboxProviderOptions): InferenceProvider {
   return {
@@ -81,7 +81,7 @@ async function sendEmbeddings({ body, signal }: SandboxCall): Promise<ProviderRe
   return failure ?? jsonResponse(200, await answerEmbeddings(parsed.data, signal))
 }
 
-/** Plays a stream's steps; long answers give the event loop its turn now and then. */
+/** Plays a stream's steps; long responses yield to the event loop now and then. */
 async function* play(steps: Iterable<StreamStep>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   let frames = 0
   let slow = 0

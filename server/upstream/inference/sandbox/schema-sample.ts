@@ -24,21 +24,21 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 interface Walk {
   root: Schema
-  /** References that are being followed: meeting one again means that the schema recurses. */
+  /** References that are being followed; a repeated one means that the schema recurses. */
   path: readonly string[]
-  /** Shared over the walk, so that a small schema cannot ask for a huge value. */
+  /** Shared by the whole walk, so a small schema cannot request a huge value. */
   budget: { nodes: number }
-  /** Position in an array, so that items differ where they can. */
+  /** Position in an array, so items differ if they can. */
   index: number
 }
 
-/** A small value that conforms to a JSON schema; `pattern` is the one keyword of weight that is not looked at. */
+/** A small value that conforms to a JSON schema; `pattern` is the only important keyword that is ignored. */
 export function sampleSchema(schema: unknown): Json {
   const root = isSchema(schema) ? schema : {}
   return sample(root, { root, path: [], budget: { nodes: MAX_NODES }, index: 0 }) ?? null
 }
 
-/** Undefined where the schema recurses into itself without end. */
+/** Undefined if the schema recurses without end. */
 function sample(schema: Schema, walk: Walk): Json | undefined {
   walk.budget.nodes -= 1
   if (walk.budget.nodes < 0) return undefined
@@ -99,7 +99,7 @@ function sampleObject(schema: Schema, walk: Walk): Json | undefined {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined
     const value = sample(isSchema(property) ? property : {}, { ...walk, index: 0 })
     if (value === undefined) return undefined
-    // Defined rather than assigned, so that a property named __proto__ is one like any other.
+    // Defined rather than assigned, so a property named __proto__ behaves like any other.
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   }
   return object
@@ -156,7 +156,7 @@ function mergeAll(schema: Schema, parts: Schema[], walk: Walk): Schema {
   }, schema)
 }
 
-/** Both at once: properties and required names add up, other keywords of the second win. */
+/** Merges two schemas: properties and required names add up, other keywords of the second win. */
 function merge(first: Schema, second: Schema): Schema {
   const merged: Schema = { ...first, ...second }
   if (isSchema(first['properties']) && isSchema(second['properties'])) {

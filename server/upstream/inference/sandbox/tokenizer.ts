@@ -6,9 +6,9 @@ const LONG_RUNS = new RegExp(`\\S{${MAX_RUN_CHARACTERS + 1},}|\\s{${MAX_RUN_CHAR
 export interface Tokenizer {
   /** Exact up to 200,000 characters, extrapolated beyond. */
   count(text: string): number
-  /** The text's first tokens. */
+  /** The first tokens of the text. */
   cut(text: string, maxTokens: number): { text: string; tokens: number; isCut: boolean }
-  /** The text in pieces of about a token each; joined they give the text again. */
+  /** The text in pieces of about one token each; joined they equal the text. */
   pieces(text: string): string[]
 }
 
@@ -26,7 +26,7 @@ export async function loadTokenizer(): Promise<Tokenizer> {
     cut(text, maxTokens) {
       const tokens = encodeGuarded(text)
       if (tokens.length <= maxTokens) return { text, tokens: tokens.length, isCut: false }
-      // A character may span tokens; the half of one that the cut leaves is dropped.
+      // A character may span tokens; half a character at the cut is dropped.
       const kept = decode(tokens.slice(0, maxTokens)).replace(/\uFFFD+$/, '')
       return { text: kept, tokens: maxTokens, isCut: true }
     },

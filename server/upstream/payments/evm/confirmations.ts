@@ -1,4 +1,4 @@
-/** Blocks that must hold a transfer before it is credited, for amounts up to a bound. */
+/** Required confirmations of a transfer before it is credited, for amounts up to a bound. */
 export interface ConfirmationStep {
   upToUsd: number
   confirmations: number

@@ -28,7 +28,7 @@ export interface EvmPaymentSettings {
   facilitator: { kind: 'local'; privateKey: string } | { kind: 'remote'; url: string }
 }
 
-/** Payments on Base as the operator configured them. Asks no node yet; fails with a sentence that names a wrong setting. */
+/** The configured payments on Base. Calls no node yet; fails with a sentence that names a wrong setting. */
 export async function createEvmPayments(
   settings: EvmPaymentSettings,
   { clock, log }: { clock: Clock; log: Log },
@@ -57,7 +57,7 @@ export async function createEvmPayments(
   })
 }
 
-/** The key that pays for gas lies on a server; what wallets pay must not be within its reach. */
+/** The key that pays for gas is stored on a server, so it must not be able to spend the payments of wallets. */
 async function readKey(text: string, payTo: string): Promise<`0x${string}`> {
   if (!PRIVATE_KEY.test(text)) {
     throw new Error('x402.base.facilitator.privateKey: must be the 32 bytes of the key as 64 hexadecimal digits')

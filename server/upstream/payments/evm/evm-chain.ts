@@ -22,12 +22,14 @@ import type { EvmClient } from '../../chain/evm-client.ts'
 import { type ConfirmationStep, confirmationsFor } from './confirmations.ts'
 import { payloadOf } from './evm-payment.ts'
 
-/** Most nodes answer log queries over this many blocks. */
+/** Most nodes serve log queries over this many blocks. */
 const LOG_BLOCKS_MAX = 2_000n
-/** A node may show the state of a block before its logs; of one two minutes old it has both, and still the state. */
+/**
+ * A node may show the state of a block before its logs; a block two minutes old has both, and its state is still kept.
+ */
 const LOG_LAG_BLOCKS = 64n
 const HASH = /^0x[0-9a-fA-F]{64}$/
-/** How far before its arrival a payment's transfer is searched for. */
+/** How far before its arrival the search for a payment's transfer begins. */
 const LOOK_BACK_SECONDS = 86_400n
 
 const TOKEN_ABI = parseAbi([
@@ -38,13 +40,13 @@ const TOKEN_ABI = parseAbi([
 ])
 
 export interface EvmDepths {
-  /** Blocks that must hold a transfer before it is credited. */
+  /** Required confirmations of a transfer before it is credited. */
   confirmations: number | readonly ConfirmationStep[]
   /** Blocks after which no reorganization undoes a transfer. */
   finalityBlocks: number
 }
 
-/** What an EVM chain says about EIP-3009 payments, through our own node. */
+/** Reads EIP-3009 payments on an EVM chain through the operator's own node. */
 export class EvmChain {
   readonly #client: EvmClient
   readonly #depths: EvmDepths
@@ -54,7 +56,9 @@ export class EvmChain {
     this.#depths = depths
   }
 
-  /** The transfer, whoever sent it; found by the payer's nonce, which the token marks in the transaction that uses it. */
+  /**
+   * The transfer, whoever submitted it; found by the payer's nonce, which the token marks as used in that transaction.
+   */
   async lookUp(payment: SignedPayment, { transactionIds, receivedAt }: LookUpHints): Promise<ChainOutcome> {
     const told = await Promise.all(
       toHashes(transactionIds).map(async (hash) => ({ hash, receipt: await this.#receipt(hash) })),
@@ -77,7 +81,7 @@ export class EvmChain {
     return { kind: 'pending', sent: waiting.includes(true) || (open.length > 0 && 'perhaps') }
   }
 
-  /** Whether a credited transfer is still where it was, or anywhere. */
+  /** Whether a credited transfer is still in its place, or anywhere on the chain. */
   async recheck(
     payment: SignedPayment,
     { transactionId, transferIndex }: CreditedTransfer,
@@ -118,7 +122,7 @@ export class EvmChain {
     return (await this.#client.getBlockNumber()) - blockNumber + 1n
   }
 
-  /** Backwards from the newest block, in steps that nodes accept. */
+  /** Backwards from the newest block, in ranges that nodes accept. */
   async #findUse(
     payment: SignedPayment,
     receivedAt: Date,
@@ -150,7 +154,7 @@ export class EvmChain {
     const transfer = receipt === undefined ? undefined : findTransfer(receipt, payment)
     if (receipt === undefined) return { kind: 'pending', sent: true }
     if (transfer !== undefined) return this.#paid(receipt, transfer)
-    // The payer signed another transfer under the same nonce: once that one is confirmed, this one never can be used.
+    // The payer signed another transfer under the same nonce: once that one is confirmed, this one can never be used.
     const confirmed = await this.#isConfirmed(receipt, payment.amountAtomic)
     return confirmed ? { kind: 'impossible', reason: 'nonce_already_used_otherwise' } : { kind: 'pending', sent: true }
   }
@@ -159,7 +163,7 @@ export class EvmChain {
     return absent(this.#client.getTransactionReceipt({ hash }), TransactionReceiptNotFoundError)
   }
 
-  /** Whether the node keeps the transaction for a later block. */
+  /** Whether the node keeps the transaction as pending. */
   async #waits(hash: Hash): Promise<boolean> {
     const found = this.#client.getTransaction({ hash })
     return (await absent(found, TransactionNotFoundError)) !== undefined
@@ -172,7 +176,7 @@ interface Told {
   receipt: TransactionReceipt | undefined
 }
 
-/** What a node may not have: undefined then. */
+/** Undefined if the node does not have the value. */
 export async function absent<Value>(
   found: Promise<Value>,
   kind: new (...parameters: never[]) => Error,
@@ -185,19 +189,19 @@ export async function absent<Value>(
   }
 }
 
-/** Whether the chain has left the payment's end behind by the margin. */
+/** Whether the chain has passed the end of the payment's validity by the margin. */
 function isOver({ validUntil }: SignedPayment, headSeconds: bigint): boolean {
   return validUntil !== null && Number(headSeconds) * 1_000 > validUntil.getTime() + EXPIRY_MARGIN_MS
 }
 
-/** A facilitator elsewhere may tell anything. */
+/** A remote facilitator may report anything. */
 export function toHashes(transactionIds: readonly string[]): Hash[] {
   return transactionIds.filter((id): id is Hash => HASH.test(id))
 }
 
 /**
- * The transfer that used the payment's nonce. One transaction may settle several payments, so the token's log right
- * behind the use of this nonce counts and no other.
+ * The transfer that used the payment's nonce. One transaction may settle several payments, so only the token's log
+ * right after the use of this nonce counts.
  */
 function findTransfer(receipt: TransactionReceipt, payment: SignedPayment): ChainTransfer | undefined {
   if (receipt.status !== 'success') return undefined
@@ -216,7 +220,8 @@ function findTransfer(receipt: TransactionReceipt, payment: SignedPayment): Chai
   const { args, logIndex, transactionHash } = next
   const fits = args.from.toLowerCase() === from && args.to.toLowerCase() === to && args.value === BigInt(value)
   if (!fits) return undefined
-  // Counted from the transaction's first log: a block's count changes when a reorganisation moves the transaction.
+  // Counted from the transaction's first log, because indexes within a block change when a reorganization moves the
+  // transaction.
   const transferIndex = logIndex - (receipt.logs[0]?.logIndex ?? 0)
   return { transactionId: transactionHash, transferIndex, payer: payment.payer, amountAtomic: args.value }
 }

@@ -20,19 +20,19 @@ import type { EvmSettlement, EvmSettlementOptions } from './evm-settlement.ts'
 const MAX_TIMEOUT_SECONDS = 300
 /** For a whole verification, however many calls it takes. */
 const VERIFY_DEADLINE_MS = 10_000
-/** For a whole look-up, which may search the logs of a day. */
+/** For a whole search, which may read the logs of a day. */
 const READ_DEADLINE_MS = 60_000
 
 export interface EvmNetworkOptions extends EvmSettlementOptions {
   payTo: string
-  /** Of the token's EIP-712 domain. */
+  /** Name in the token's EIP-712 domain. */
   tokenName: string
   tokenVersion: string
-  /** Null: our own key settles. */
+  /** Null: the operator's own key settles. */
   facilitatorUrl: string | null
   /** How far ahead a payment may expire. */
   maxValiditySeconds: number
-  /** What settlements may cost in a UTC day. */
+  /** Budget for settlements in a UTC day. */
   dailyFeeWei: bigint
 }
 
@@ -41,7 +41,7 @@ interface Parts {
   remote: RemoteFacilitator | null
 }
 
-/** USDC by EIP-3009 on Base (x402 scheme `exact`). Its libraries are loaded when the first payment comes. */
+/** USDC by EIP-3009 on Base (x402 scheme `exact`). Its libraries are loaded with the first payment. */
 export class EvmNetwork implements PaymentNetwork {
   readonly network: string
   readonly feeBudget: FeeBudget | null
@@ -145,8 +145,8 @@ export class EvmNetwork implements PaymentNetwork {
   }
 
   /**
-   * A node of another chain must never be asked what was paid on this one, and what is behind its URL may change. Nor is
-   * a token worth a dollar for each million of its units that counts in others.
+   * A node of another chain must never be used to check payments on this one, and its URL may start to lead elsewhere.
+   * A token without six decimals is also wrong, because a million of its units would not be worth a dollar.
    */
   async #assertChain(settlement: EvmSettlement, signal: AbortSignal): Promise<void> {
     this.#problem = await settlement.findProblem(signal)
@@ -176,7 +176,7 @@ export class EvmNetwork implements PaymentNetwork {
   }
 }
 
-/** The libraries' errors name the node's URL, which may hold a key; their short message does not. */
+/** The libraries' errors contain the node's URL, which may hold a key; their short message does not. */
 function plain(error: unknown): unknown {
   if (!(error instanceof Error) || !('shortMessage' in error)) return error
   return new Error(`the node did not respond: ${String(error.shortMessage)}`)

@@ -6,14 +6,14 @@ import type { PaymentRequirement, SignedPayment } from '../../../domain/payments
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const NONCE = /^0x[0-9a-fA-F]{64}$/
-/** A plain signature has 65 bytes; a contract wallet's may be longer, one around a deployment longer still. */
+/** A plain signature has 65 bytes; that of a contract wallet may be longer, and one with a deployment even longer. */
 const SIGNATURE = /^0x(?:[0-9a-fA-F]{2}){65,3000}$/
 /** One way to write each number, below 2^256. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,76})$/
 const YEAR_9999_SECONDS = 253_370_764_800n
 
 const seconds = z.string().regex(DECIMAL, { error: 'must be a decimal string of Unix seconds, such as "1790000000"' })
-/** The EIP-3009 payload of scheme `exact` and no other: a facilitator chooses its path by the payload's shape. */
+/** Exactly the EIP-3009 payload of scheme `exact`, because a facilitator chooses its path by the payload's shape. */
 const Payload = z.strictObject({
   signature: z.string().regex(SIGNATURE, { error: 'must be 0x and the hexadecimal of 65 to 3,000 bytes' }),
   authorization: z.strictObject({
@@ -48,8 +48,8 @@ export interface PaymentValidity {
 }
 
 /**
- * Reads a payment on an EVM chain against the terms it must meet; the amount in the terms is replaced by the signed one.
- * Says nothing about the signature.
+ * Reads a payment on an EVM chain and checks it against the terms; the signed amount replaces the one in the terms.
+ * Does not check the signature.
  */
 export function readEvmPayment(
   envelope: PaymentEnvelope,
@@ -103,7 +103,7 @@ export function readEvmPayment(
   }
 }
 
-/** A payment that stays valid for years could be put on the chain long after everybody has forgotten it. */
+/** A payment that stays valid for years could be submitted long after everybody has forgotten it. */
 function checkValidity(validBefore: string, { now, maxValiditySeconds }: PaymentValidity): void {
   const latest = Math.floor(now.getTime() / 1_000) + maxValiditySeconds
   if (BigInt(validBefore) <= BigInt(latest)) return
@@ -113,28 +113,28 @@ function checkValidity(validBefore: string, { now, maxValiditySeconds }: Payment
   )
 }
 
-/** The claim of a payment in the token, whatever else its terms are; null for what is not an authorization. */
+/** The claim of a payment in the token, whatever its other terms; null if it is not an authorization. */
 export function readEvmClaimKey({ payload }: PaymentEnvelope, asset: string): string | null {
   const parsed = Payload.safeParse(payload)
   return parsed.success ? claimKeyOf(asset, parsed.data.authorization) : null
 }
 
-/** The signed amount belongs to it: a payer may sign several under one nonce, and the chain decides which one it takes. */
+/** Includes the signed amount: a payer may sign several under one nonce, and the chain decides which one counts. */
 function claimKeyOf(asset: string, authorization: { from: string; nonce: string; value: string }): string {
   return `${nonceKeyOf(asset, authorization)}:${authorization.value}`
 }
 
-/** A payer's nonce pays once in each token. */
+/** A payer's nonce can be used once per token. */
 function nonceKeyOf(asset: string, { from, nonce }: { from: string; nonce: string }): string {
   return `${lower(asset)}:${lower(from)}:${lower(nonce)}`
 }
 
-/** Payload of a payment that `readEvmPayment` made. */
+/** Payload of a payment created by `readEvmPayment`. */
 export function payloadOf({ wire }: SignedPayment): EvmPayload {
   return wire.payload as EvmPayload
 }
 
-/** Some signers end a signature in 0 or 1, which the token refuses; it knows 27 and 28. */
+/** Some signers end a signature in 0 or 1, which the token rejects; it accepts 27 and 28. */
 function withRecoveryId(signature: `0x${string}`): `0x${string}` {
   if (signature.length !== 132) return signature
   const last = signature.slice(-2)

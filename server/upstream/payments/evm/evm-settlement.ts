@@ -24,14 +24,14 @@ import { FeeRaiser } from './fee-raiser.ts'
 import { GasAccount, type OnTransaction } from './gas-account.ts'
 import { type GasLimits, TransactionSender } from './transaction-sender.ts'
 
-/** About ten settlements at a high price of gas on Base. */
+/** About ten settlements at a high gas price on Base. */
 const GAS_WEI_MIN = 100_000_000_000_000n
 /** For a whole verification, however many calls it takes. */
 const VERIFY_DEADLINE_MS = 10_000
 /** One base unit is counted as 1,000 nano-USD. */
 const DECIMALS = 6
 const DECIMALS_ABI = parseAbi(['function decimals() view returns (uint8)'])
-/** Reasons that say that the payer did not sign this. */
+/** Reasons which mean that the payer did not sign this. */
 const UNSIGNED = /signature|payload_undeployed|factory_not_allowed|recipient_mismatch/
 
 type Stock = Parameters<ExactEvmScheme['verify']>
@@ -40,7 +40,7 @@ export interface EvmSettlementOptions extends EvmDepths, GasLimits {
   rpcUrl: string
   chainId: number
   asset: string
-  /** Null: a facilitator elsewhere settles. */
+  /** Null: a remote facilitator settles. */
   privateKey: string | null
   eip6492Factories: readonly string[]
   clock: Clock
@@ -60,7 +60,7 @@ export class EvmSettlement {
     this.#keyed = useKey(this.#client, options)
   }
 
-  /** By our own node, whoever settles: signature, time, funds, and a run of the transfer without sending it. */
+  /** Verifies with the operator's own node, whoever settles: signature, time, funds, and a simulated transfer. */
   async verify(payment: SignedPayment, signal: AbortSignal): Promise<PaymentVerdict> {
     const { signer, observed } = createSigner(this.#client, { asset: payment.asset, signal })
     const answer = await this.#facilitator(signer).verify(...stockForm(payment.wire))
@@ -118,8 +118,8 @@ export class EvmSettlement {
   }
 
   /**
-   * What makes this node, or the token on its chain, the wrong one. A token's decimals never change: they are asked for
-   * once. EIP-20 lets a token be silent about them; where there is no token, no payment can be verified.
+   * Reports why this node, or the token on its chain, is wrong. A token's decimals never change, so they are read once.
+   * EIP-20 makes decimals optional; if there is no token, no payment can be verified.
    */
   async findProblem(signal: AbortSignal): Promise<string | undefined> {
     const { chainId, asset } = this.#options
@@ -165,13 +165,13 @@ function useKey(client: EvmClient, options: EvmSettlementOptions) {
   }
 }
 
-/** The facilitator checks no signature of a contract wallet that is not deployed; only a trial run that passes does. */
+/** The facilitator does not check the signature of an undeployed contract wallet; only a successful simulation does. */
 function isUnchecked(payment: SignedPayment, { undeployed }: Observed): boolean {
   const { signature, authorization } = payloadOf(payment)
   return isErc6492Signature(signature) && undeployed.has(authorization.from)
 }
 
-/** Undefined where there is no token that says. */
+/** Undefined if no token there reports them. */
 async function decimalsOf(client: EvmClient, address: Address): Promise<number | undefined> {
   try {
     return await client.readContract({ address, abi: DECIMALS_ABI, functionName: 'decimals' })
@@ -181,7 +181,7 @@ async function decimalsOf(client: EvmClient, address: Address): Promise<number |
   }
 }
 
-/** The libraries' messages name the node's URL, which may hold a key, and the whole request. */
+/** The libraries' messages contain the node's URL, which may hold a key, and the whole request. */
 function withoutUrl(message = ''): string {
   const lines = message.split('\n').filter((line) => line !== '' && !/^(URL|Request body|Version):/.test(line))
   return lines.join(' ')

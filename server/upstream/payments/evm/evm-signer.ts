@@ -11,17 +11,17 @@ type FacilitatorSigner = ConstructorParameters<typeof ExactEvmScheme>[0]
 
 const RECEIPT_WAIT_MS = 30_000
 
-/** What happened during one operation that the facilitator's own answer does not tell. */
+/** Events of one operation that are missing in the facilitator's own response. */
 export interface Observed {
-  /** The node gave no answer, so that a refusal says nothing about the payment. */
+  /** The node gave no response, so a rejection says nothing about the payment. */
   unanswered: unknown
-  /** A transaction may have been sent though the sending failed. */
+  /** A transaction may have been sent although sending failed. */
   maybeSent: boolean
-  /** Addresses without code, in lower case: an ERC-6492 signature of one is checked by nothing but the trial run. */
+  /** Addresses without code, in lower case: only a simulation checks an ERC-6492 signature of one. */
   undeployed: Set<string>
-  /** The chain asks for more than the operator pays, so that nothing was sent. */
+  /** The chain's fees exceed the operator's maximum, so nothing was sent. */
   feesTooHigh: boolean
-  /** What a block's transaction cost in wei. */
+  /** Fee in wei of the mined transaction. */
   fee: bigint | undefined
 }
 
@@ -32,8 +32,8 @@ export interface Sending {
 }
 
 /**
- * What x402's facilitator works with in one operation: reads of our node until the signal aborts, and with `sending`
- * transactions of our key.
+ * The signer that x402's facilitator uses for one operation: reads of the operator's node until the signal aborts, and
+ * with `sending` also transactions of the operator's key.
  */
 export function createSigner(
   client: EvmClient,
@@ -50,7 +50,7 @@ export function createSigner(
   const reader = createScopedClient(client, signal, (error) => {
     if (isUnanswered(error)) observed.unanswered = error
   })
-  // The facilitator's library turns every failure into a rejection of the payment, and a lost database is not one.
+  // The facilitator's library turns every failure into a rejection of the payment, but a lost database is not one.
   const reserveFee: ReserveFee = async (amount) => {
     try {
       await sending?.reserveFee(amount)
@@ -77,7 +77,7 @@ export function createSigner(
     getCode: async ({ address }) => {
       const code = await reader.getCode({ address }).catch((error: unknown) => {
         if (address.toLowerCase() !== asset.toLowerCase()) throw error
-        // The library asks for the token's code and may never await it: a rejection would end the process.
+        // The library requests the token's code and may never await it: a rejection would end the process.
         observed.unanswered = error
         return undefined
       })
@@ -96,7 +96,7 @@ export function createSigner(
   return { signer, observed }
 }
 
-/** Rollups such as Base charge for the data on the chain below as well. */
+/** Rollups such as Base also charge for data on the underlying chain. */
 function costOf(receipt: TransactionReceipt): bigint {
   const dataFee = 'l1Fee' in receipt && typeof receipt.l1Fee === 'string' ? BigInt(receipt.l1Fee) : 0n
   return receipt.gasUsed * receipt.effectiveGasPrice + dataFee

@@ -7,11 +7,11 @@ import { absent } from './evm-chain.ts'
 import type { GasAccount, OnTransaction } from './gas-account.ts'
 import { capped, currentFees, doubled, type GasFees, outbidding } from './gas-fees.ts'
 
-/** What is still wanted of a payment's transaction is offered more for sooner; what stands longer belongs to nobody any more. */
+/** Fees of a wanted transaction are raised sooner; one that waits longer than this is abandoned. */
 const BLOCKED_MS = 90_000
-/** What a transfer of nothing takes. */
+/** Gas of an empty transfer. */
 const EMPTY_GAS = 21_000n
-/** From today's fees to any that a forgotten transaction may have offered. */
+/** From today's fees up to the highest that an abandoned transaction may have offered. */
 const DOUBLINGS_MAX = 10
 
 export interface FeeRaiserParts {
@@ -19,15 +19,15 @@ export interface FeeRaiserParts {
   account: GasAccount
   clock: Clock
   log: Log
-  /** Above it nothing is offered, but for the empty transfers that clear the way, which may offer twice as much. */
+  /** Maximum fee, except for the empty transfers that unblock the queue, which may offer twice as much. */
   maxFeePerGasWei: bigint
 }
 
 type Waiting = Extract<GetTransactionReturnType, { type: 'eip1559' }>
 
 /**
- * Gets transactions of our key into blocks whose fees are too low since the chain's rose: a transaction that waits holds
- * up all that have higher nonces. The same call is sent again under the same nonce for more, so that one of them counts.
+ * Gets our transactions into blocks after the chain's fees rose above theirs: a waiting transaction blocks all that
+ * have higher nonces. The same call is sent again under the same nonce with a higher fee, so only one of them counts.
  */
 export class FeeRaiser {
   readonly #parts: FeeRaiserParts
@@ -37,7 +37,7 @@ export class FeeRaiser {
     this.#parts = parts
   }
 
-  /** For the transactions of one payment, as far as they wait and are ours. */
+  /** For the pending transactions of one payment that were sent by our key. */
   async raise(
     hashes: readonly Hash[],
     onTransaction: OnTransaction,
@@ -79,8 +79,8 @@ export class FeeRaiser {
   }
 
   /**
-   * Puts a transfer of nothing in the place of a transaction that nobody raises, because its payment has expired or was
-   * never one. A payment that loses its transaction to this is settled again.
+   * Replaces an abandoned transaction by an empty transfer, because its payment has expired or never existed. A payment
+   * that loses its transaction this way is settled again.
    */
   async #clear(nonce: number, reserveFee: ReserveFee): Promise<void> {
     const { account, clock, log, maxFeePerGasWei } = this.#parts
@@ -98,7 +98,10 @@ export class FeeRaiser {
     }
   }
 
-  /** From today's fees, doubled until one of them is clearly more than what a forgotten transaction may have offered. */
+  /**
+   * From today's fees, doubled until one of them clearly exceeds the fees that an abandoned transaction may have
+   * offered.
+   */
   async #offers(highestWei: bigint): Promise<GasFees[]> {
     const { client, maxFeePerGasWei } = this.#parts
     let fees = await currentFees(client, maxFeePerGasWei)

@@ -27,13 +27,16 @@ export interface Offer extends Call {
   fees: GasFees
 }
 
-/** `used`: a block holds another transaction of this nonce. `underpriced`: another one waits under it that offers as much. */
+/**
+ * `used`: a block contains another transaction with this nonce. `underpriced`: another one with this nonce is pending
+ * and offers as much.
+ */
 export type Handover = { kind: 'sent'; hash: Hash } | { kind: 'used' | 'underpriced' }
 
-/** Told of each transaction before it is sent, when its hash is known already. */
+/** Called for each transaction before it is sent, when its hash is already known. */
 export type OnTransaction = (transactionId: string) => Promise<void>
 
-/** The node answered nothing, so that the transaction may be on its way. */
+/** The node did not respond, so the transaction may have been sent. */
 export class MaybeSentError extends Error {
   override readonly name = 'MaybeSentError'
 }
@@ -44,7 +47,7 @@ export interface GasAccountParts {
   chainId: number
 }
 
-/** The key that pays for gas. Signing is deterministic, so equal offers are one transaction, whichever process makes them. */
+/** The key that pays for gas. Signing is deterministic, so equal offers are one transaction in every process. */
 export class GasAccount {
   readonly #account: LocalAccount
   readonly #client: EvmClient
@@ -60,7 +63,10 @@ export class GasAccount {
     return this.#account.address
   }
 
-  /** Signs a transaction and hands it to the node. Fails with `MaybeSentError` where it may have taken it without saying so. */
+  /**
+   * Signs a transaction and hands it to the node. Fails with `MaybeSentError` if the node may have accepted it without
+   * confirming.
+   */
   async handOver({ fees, ...offer }: Offer, onTransaction: OnTransaction): Promise<Handover> {
     const serializedTransaction = await this.#account.signTransaction({
       type: 'eip1559',
@@ -78,7 +84,10 @@ export class GasAccount {
     }
   }
 
-  /** Gateways send again what they got no answer to: the node then refuses its own transaction as known, or as used up. */
+  /**
+   * Gateways resend requests without a response: the node then rejects its own transaction as known, or its nonce as
+   * used.
+   */
   async #explain(error: unknown, hash: Hash): Promise<Handover> {
     if (isUsed(error)) return (await this.#isKnown(hash)) ? { kind: 'sent', hash } : { kind: 'used' }
     if (error instanceof BaseError && KNOWN.test(error.message)) return { kind: 'sent', hash }

@@ -1,17 +1,17 @@
 import type { EvmClient } from '../../chain/evm-client.ts'
 
-/** Wei for a unit of gas: the most that is paid, and the part of it that the block's maker keeps. */
+/** Wei per unit of gas: the maximum, and the part of it for the block producer. */
 export interface GasFees {
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
 }
 
-/** The chain asks for more than the operator pays. Nothing was signed. */
+/** The chain's fees exceed the operator's maximum. Nothing was signed. */
 export class FeesTooHighError extends Error {
   override readonly name = 'FeesTooHighError'
 }
 
-/** What a transaction has to offer now. Fails with `FeesTooHighError` when that is more than the highest price. */
+/** The fees that a transaction must offer now. Fails with `FeesTooHighError` if they exceed the highest price. */
 export async function currentFees(client: EvmClient, highestWei: bigint): Promise<GasFees> {
   const { maxFeePerGas, maxPriorityFeePerGas } = await client.estimateFeesPerGas()
   if (maxFeePerGas > highestWei) {
@@ -19,7 +19,7 @@ export async function currentFees(client: EvmClient, highestWei: bigint): Promis
   }
   return capped(
     {
-      // A cap, not a price: a rise of the base fee must not leave it behind and block what comes after.
+      // A maximum, not a price: a rising base fee must not leave the transaction behind and block the next ones.
       maxFeePerGas: roundedUp(maxFeePerGas * 2n),
       maxPriorityFeePerGas: roundedUp(maxPriorityFeePerGas),
     },
@@ -27,7 +27,6 @@ export async function currentFees(client: EvmClient, highestWei: bigint): Promis
   )
 }
 
-/** No more than the highest price. */
 export function capped({ maxFeePerGas, maxPriorityFeePerGas }: GasFees, highestWei: bigint): GasFees {
   return {
     maxFeePerGas: smaller(maxFeePerGas, highestWei),
@@ -35,12 +34,12 @@ export function capped({ maxFeePerGas, maxPriorityFeePerGas }: GasFees, highestW
   }
 }
 
-/** Nodes take a transaction in place of another only for clearly more of both fees; twice is enough for all of them. */
+/** Nodes replace a transaction only if both fees rise clearly; doubling is enough for all of them. */
 export function doubled({ maxFeePerGas, maxPriorityFeePerGas }: GasFees): GasFees {
   return { maxFeePerGas: maxFeePerGas * 2n, maxPriorityFeePerGas: maxPriorityFeePerGas * 2n }
 }
 
-/** The fees with which to replace an offer; undefined while it is as good as one made now. */
+/** The fees that replace an offer; undefined while the offer is as good as a new one. */
 export function outbidding(offered: GasFees, now: GasFees): GasFees | undefined {
   const isBehind = now.maxFeePerGas > offered.maxFeePerGas || now.maxPriorityFeePerGas > offered.maxPriorityFeePerGas
   if (!isBehind) return undefined
@@ -52,7 +51,7 @@ export function outbidding(offered: GasFees, now: GasFees): GasFees | undefined 
 }
 
 /**
- * The next power of two: processes that sign the same nonce at the same time offer the same, so that a node refuses the
+ * The next power of two: processes that sign the same nonce concurrently offer the same fee, so a node rejects the
  * second one. A higher offer would silently replace the first.
  */
 function roundedUp(amount: bigint): bigint {

@@ -5,10 +5,13 @@ import type { EvmClient } from '../../chain/evm-client.ts'
 import type { Call, GasAccount, OnTransaction } from './gas-account.ts'
 import { currentFees } from './gas-fees.ts'
 
-/** A count that stands still for so long behind what was sent lacks a transaction: the node dropped it, and its place is free again. */
+/**
+ * If the node's count lags behind the sent transactions for this long, the node dropped one, and its nonce is free
+ * again.
+ */
 const STANDSTILL_MS = 30_000
 const noReserve: ReserveFee = async () => {}
-/** Each one that fails lost its nonce to another process, which sent a transaction. */
+/** Each failed attempt lost its nonce to another process, which sent a transaction. */
 const ATTEMPTS_MAX = 25
 
 export interface TransactionSenderParts {
@@ -18,16 +21,19 @@ export interface TransactionSenderParts {
   limits: GasLimits
 }
 
-/** What one transaction may cost at most is their product, and a fifth more. */
+/** Their product, plus a fifth, is the maximum cost of one transaction. */
 export interface GasLimits {
-  /** By the node's estimate. A wallet's code decides how much gas the check of its signature burns, and we pay for it. */
+  /**
+   * By the node's estimate. A wallet's code decides how much gas its signature check uses, and the operator pays for
+   * it.
+   */
   maxGas: bigint
   maxFeePerGasWei: bigint
 }
 
 /**
- * Sends the transactions of one key, one at a time, so that concurrent ones get consecutive nonces. Other processes may
- * use the same key: a nonce that another one took is tried again with the next.
+ * Sends the transactions of one key, one at a time, so concurrent ones get consecutive nonces. Other processes may use
+ * the same key: if another one takes a nonce, the next one is tried.
  */
 export class TransactionSender {
   readonly #client: EvmClient
@@ -36,7 +42,7 @@ export class TransactionSender {
   readonly #limits: GasLimits
   #turn: Promise<unknown> = Promise.resolve()
   #last: { nonce: number; atMs: number } | undefined
-  /** The node's count while it does not hold the last one, and since when it has been that. */
+  /** The node's count while it lacks the last transaction, and since when. */
   #behind: { count: number; sinceMs: number } | undefined
 
   constructor({ client, account, clock, limits }: TransactionSenderParts) {
@@ -50,9 +56,9 @@ export class TransactionSender {
     return this.#account.address
   }
 
-  /** Fails before anything is sent when the call would revert, which would cost fees, or take too much gas. */
+  /** Fails before anything is sent if the call would revert, which would still cost fees, or use too much gas. */
   async send(call: Call, onTransaction: OnTransaction, reserveFee: ReserveFee = noReserve): Promise<Hash> {
-    // Without filling in nonce and fees first, which few nodes do in one call.
+    // Without filling in nonce and fees first, because few nodes do both in one call.
     const gas = await this.#client.estimateGas({ account: this.address, ...call, prepare: false })
     const { maxGas } = this.#limits
     if (gas > maxGas) throw new Error(`the transfer would take ${gas} gas, above the maximum of ${maxGas}`)
@@ -80,7 +86,7 @@ export class TransactionSender {
     throw new Error('other processes took every nonce that was tried')
   }
 
-  /** The node's count; nodes behind a balancer may lag behind what was just sent. */
+  /** The node's count; nodes behind a balancer may lag behind the latest transactions. */
   async #nextNonce(): Promise<number> {
     const count = await this.#client.getTransactionCount({ address: this.address, blockTag: 'pending' })
     const last = this.#last

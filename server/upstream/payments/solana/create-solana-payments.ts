@@ -25,7 +25,7 @@ export interface SolanaPaymentSurroundings {
   wait: (milliseconds: number) => Promise<void>
 }
 
-/** Payments on Solana as the operator configured them. Asks no node yet; fails with a sentence that names a wrong setting. */
+/** The configured payments on Solana. Calls no node yet; fails with a sentence that names a wrong setting. */
 export function createSolanaPayments(
   { payTo, rpcUrl, asset, facilitator: chosen, ...limits }: SolanaPaymentSettings,
   surroundings: SolanaPaymentSurroundings,

@@ -10,7 +10,7 @@ import { type SolanaRpc, SolanaRpcError } from './solana-rpc.ts'
 import { type TransferMessage, writeTransaction } from './transfer-message.ts'
 
 const POLL_MS = 500
-/** 30 s in all. A leader may drop a transaction, so it is sent again every 2 s: the chain takes it once. */
+/** 30 s in all. A leader may drop a transaction, so it is sent again every 2 s; the chain accepts it only once. */
 const POLLS_MAX = 60
 const POLLS_PER_SEND = 4
 const PREFLIGHT_FAILED = -32_002
@@ -31,7 +31,10 @@ interface Parts {
   wait: (milliseconds: number) => Promise<void>
 }
 
-/** Pays the fee with the operator's own key. Signing is deterministic, so a payment has one transaction id, known before it is sent. */
+/**
+ * Pays the fee with the operator's own key. Signing is deterministic, so a payment has one transaction id, known before
+ * it is sent.
+ */
 export class LocalSolanaFacilitator implements SolanaFacilitator {
   readonly fixedFeePayer: string
   readonly #parts: Parts
@@ -50,14 +53,14 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
     return this.#isFeePayerOf(message) ? base58.encode(this.#sign(message)) : null
   }
 
-  /** Tries it fully signed, because a node knows by the signature whether it was processed already. */
+  /** Simulates it fully signed, because a node recognizes a processed transaction by its signature. */
   async verify(_payment: SignedPayment, message: TransferMessage): Promise<PaymentVerdict> {
     if (!this.#isFeePayerOf(message)) return { valid: false, reason: FEE_PAYER_MISMATCH, mayBePaid: true }
     const wire = writeTransaction(message, this.#sign(message)).toString('base64')
     const options = { encoding: 'base64', commitment: COMMITMENT, sigVerify: false }
     const { value } = await this.#parts.rpc.call('simulateTransaction', [wire, options], Simulation)
     if (value.err === null) return { valid: true }
-    // Only this key can put it on the chain: what was not processed already never will be.
+    // Only this key can submit it: if it was not processed already, it never will be.
     return { valid: false, reason: failureText(value.err), mayBePaid: value.err === ALREADY_PROCESSED }
   }
 
@@ -90,7 +93,7 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
     return sign(null, bytes, this.#parts.secret.key)
   }
 
-  /** The node simulates it first, so that a failing one costs no fee. */
+  /** The node simulates it first, so a failing one costs no fee. */
   async #send(wire: string, options: { skipPreflight: boolean }): Promise<SettleOutcome | undefined> {
     const sent = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0, ...options }
     try {
@@ -107,7 +110,7 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
   async #confirm(transactionId: string, wire: string): Promise<SettleOutcome> {
     for (let poll = 1; poll <= POLLS_MAX; poll++) {
       const status = await this.#status(transactionId)
-      // An error, too, may still be undone by a reorganisation: the look-up says when it is final.
+      // A reorganization may still undo an error, too; the later check shows when it is final.
       if (status?.err !== null && status?.err !== undefined) {
         return { kind: 'unknown', reason: failureText(status.err) }
       }
@@ -120,7 +123,7 @@ export class LocalSolanaFacilitator implements SolanaFacilitator {
     return { kind: 'unknown', reason: 'settlement_pending' }
   }
 
-  /** A node that does not answer once may answer the next time. */
+  /** A node that does not respond once may respond the next time. */
   async #status(transactionId: string): Promise<Status | null | undefined> {
     try {
       const { value } = await this.#parts.rpc.call('getSignatureStatuses', [[transactionId]], Statuses)

@@ -4,7 +4,7 @@ import { isProgramAccount, TOKEN_PROGRAM } from './token-account.ts'
 import { isSignedByPayer, type MessageInstruction, type TransferMessage } from './transfer-message.ts'
 
 const COMPUTE_BUDGET_PROGRAM = 'ComputeBudget111111111111111111111111111111'
-/** Memos make payments differ; Lighthouse's assertions are put in by wallets to protect their owners. */
+/** Memos make payments differ; wallets add Lighthouse's assertions to protect their owners. */
 export const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 const LIGHTHOUSE_PROGRAM = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95'
 
@@ -30,18 +30,18 @@ export interface Merchant {
 export interface PaymentTerms extends Merchant {
   /** The payee's associated token account. */
   merchantAccount: string
-  /** Null where only the facilitator knows: then it is compared when the payment is verified. */
+  /** Null if only the facilitator knows it: then it is compared when the payment is verified. */
   feePayer: string | null
-  /** What the fee payer gives beyond the signatures. */
+  /** The fee payer's maximum beyond the signature fees. */
   maxPriorityFeeLamports: bigint
 }
 
 export interface PaymentTransfer {
   payer: string
-  /** The token account that is debited. */
+  /** The debited token account. */
   source: string
   mint: string
-  /** The token account that is credited. */
+  /** The credited token account. */
   destination: string
   amountAtomic: bigint
   decimals: number
@@ -49,7 +49,8 @@ export interface PaymentTransfer {
 
 /**
  * Checks a transaction against x402's scheme `exact` on Solana: compute limit, compute price, one TransferChecked to
- * the payee, then at most four memos or wallet assertions. Nothing else may stand in it, because the facilitator signs it.
+ * the payee, then at most four memos or wallet assertions. It must contain nothing else, because the facilitator signs
+ * it.
  */
 export function readTransfer(message: TransferMessage, terms: PaymentTerms): PaymentTransfer {
   const [limit, price, , ...others] = message.instructions
@@ -90,7 +91,7 @@ function priorityFee(units: number, unitPrice: bigint): bigint {
   return (BigInt(units) * unitPrice + MICRO_PER_LAMPORT - 1n) / MICRO_PER_LAMPORT
 }
 
-/** What the fee payer gives for a transaction that `readTransfer` has passed, whether it succeeds or fails. */
+/** The fee of a transaction that passed `readTransfer`, whether it succeeds or fails. */
 export function feeOf({ instructions: [limit, price] }: TransferMessage): bigint {
   const units = limit && computeBudget(limit, SET_COMPUTE_UNIT_LIMIT, 5)?.readUInt32LE(1)
   const unitPrice = price && computeBudget(price, SET_COMPUTE_UNIT_PRICE, 9)?.readBigUInt64LE(1)
@@ -101,7 +102,7 @@ function computeBudget({ program, data }: MessageInstruction, kind: number, leng
   return program === COMPUTE_BUDGET_PROGRAM && data.length === length && data[0] === kind ? data : undefined
 }
 
-/** The fee payer signs everything that the transaction does, so no instruction may touch its accounts. */
+/** The fee payer signs everything in the transaction, so no instruction may touch its accounts. */
 function checkFeePayer({ feePayer, instructions }: TransferMessage, terms: PaymentTerms): void {
   if (terms.feePayer !== null && feePayer !== terms.feePayer) {
     throw paymentError(
@@ -115,7 +116,7 @@ function checkFeePayer({ feePayer, instructions }: TransferMessage, terms: Payme
   }
 }
 
-/** What the third instruction moves, by its own words. */
+/** The transfer that the third instruction declares. */
 export function parseTransfer({ instructions }: TransferMessage): PaymentTransfer {
   const { program = '', accounts = [], data = Buffer.alloc(0) } = instructions[TRANSFER_INDEX] ?? {}
   const [source, mint, destination, payer] = accounts
@@ -131,7 +132,7 @@ function checkTransfer({ mint, destination, amountAtomic, decimals }: PaymentTra
   if (mint !== terms.mint) {
     throw paymentError('payment_token_unsupported', `The transfer moves token ${mint}; it must move ${terms.mint}`)
   }
-  // The chain takes the transfer only where this is what the mint says.
+  // The chain accepts the transfer only if the mint has these decimals.
   if (decimals !== DECIMALS) {
     throw paymentError(
       'payment_token_unsupported',

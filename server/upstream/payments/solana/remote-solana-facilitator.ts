@@ -4,12 +4,12 @@ import { parseSolanaKey } from '../../../domain/wallets/wallet-address.ts'
 import type { RemoteFacilitator } from '../remote-facilitator.ts'
 import type { SettlementHooks, SolanaFacilitator } from './solana-facilitator.ts'
 
-/** Facilitators change their keys seldom, and may draw one of several at each question. */
+/** Facilitators seldom change their keys, and may choose one of several for each request. */
 const FEE_PAYER_AGE_MS_MAX = 60_000
-/** A facilitator that fails to answer is not asked with every offer. */
+/** A facilitator that fails to respond is not called for every offer. */
 const ASK_AGAIN_MS = 10_000
 
-/** A facilitator behind a URL, whose fee payer is learned from it. */
+/** A facilitator behind a URL, which also names its fee payer. */
 export class RemoteSolanaFacilitator implements SolanaFacilitator {
   readonly fixedFeePayer = null
   readonly #remote: RemoteFacilitator
@@ -23,7 +23,7 @@ export class RemoteSolanaFacilitator implements SolanaFacilitator {
     this.#clock = clock
   }
 
-  /** The last one known while it is asked again: an offer must not wait for a facilitator that is away. */
+  /** Returns the last known one while it is refreshed: an offer must not wait for an unreachable facilitator. */
   async feePayer(): Promise<string> {
     const known = this.#latest
     const nowMs = this.#clock.nowMs()
@@ -36,7 +36,7 @@ export class RemoteSolanaFacilitator implements SolanaFacilitator {
     return null
   }
 
-  /** The facilitator knows its own fee payers, also one that another process of ours has offered. */
+  /** The facilitator knows its own fee payers, including one that another process has offered. */
   verify({ wire }: SignedPayment): Promise<PaymentVerdict> {
     return this.#remote.verify(wire)
   }
@@ -55,7 +55,7 @@ export class RemoteSolanaFacilitator implements SolanaFacilitator {
   #ask(nowMs: number): Promise<string> {
     this.#askAgainAtMs = nowMs + ASK_AGAIN_MS
     const asked = this.#load()
-    // Who needs the answer awaits it; nobody else has to hear of a failure.
+    // Callers that need the result await it; no other caller needs to see the failure.
     asked.catch(() => undefined)
     return asked
   }

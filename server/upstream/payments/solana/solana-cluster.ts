@@ -12,7 +12,7 @@ const Account = z.object({
   value: z.object({ owner: z.string(), data: z.tuple([z.base64(), z.literal('base64')]) }).nullable(),
 })
 
-/** The cluster behind the operator's node, and whether it and the merchant's accounts are as payments need them. */
+/** Checks that the operator's node serves the right cluster and that the merchant's accounts can receive payments. */
 export class SolanaCluster {
   readonly #rpc: SolanaRpc
   readonly #merchant: Merchant
@@ -23,18 +23,21 @@ export class SolanaCluster {
     this.#merchant = merchant
   }
 
-  /** What was last found wrong with the cluster, without asking again. */
+  /** Throws the last known problem of the cluster, without another call. */
   assertNotKnownWrong(): void {
     if (this.#problem !== undefined) throw wrongCluster(this.#problem)
   }
 
-  /** A node of another cluster must never be asked what was paid on this one: its tokens cost nothing. What is behind its URL may change. */
+  /**
+   * A node of another cluster must never be used to check payments on this one, because its tokens are worthless. Its
+   * URL may start to lead elsewhere.
+   */
   async assertMainnet(): Promise<void> {
     this.#problem = await this.#findProblem()
     this.assertNotKnownWrong()
   }
 
-  /** A token that is not counted in millionths, a payee without a token account: every payment would fail. */
+  /** Reports a token without six decimals and a payee without a token account: every payment would fail. */
   async inspect(): Promise<string[]> {
     await this.assertMainnet()
     const { mint, payTo } = this.#merchant

@@ -14,15 +14,15 @@ export interface SettlementHooks {
   reserveFee: ReserveFee
 }
 
-/** Who pays the fee and sends the transaction: this process, or a service behind a URL. */
+/** Pays the fee and sends the transaction: this process, or a service behind a URL. */
 export interface SolanaFacilitator {
-  /** Known from the start only where the key is our own. */
+  /** Known from the start only if the key is the operator's own. */
   readonly fixedFeePayer: string | null
   feePayer(): Promise<string>
-  /** The only transaction that can carry the message, where that is known: our own signature of it. */
+  /** The only transaction that can carry the message, if it is known: the one signed by the operator's key. */
   transactionIdOf(message: TransferMessage): string | null
   verify(payment: SignedPayment, message: TransferMessage): Promise<PaymentVerdict>
   settle(payment: SignedPayment, message: TransferMessage, hooks: SettlementHooks): Promise<SettleOutcome>
-  /** What keeps it from working, for the operator. */
+  /** Problems that keep it from working, for the operator. */
   inspect(): Promise<string[]>
 }

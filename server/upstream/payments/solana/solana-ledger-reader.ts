@@ -4,13 +4,16 @@ import { MEMO_PROGRAM, type PaymentTransfer } from './payment-transfer.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 import { readTransferMessage, type TransferMessage } from './transfer-message.ts'
 
-/** A supermajority has voted for it: no such block was ever taken back. */
+/** A supermajority has voted for it: no such block was ever reverted. */
 export const COMMITMENT: string = 'confirmed'
 export const FINAL = 'finalized'
-/** Between our clock, the chain's and what a node shows late. A blockhash that was known at the receipt lives for 60 to 90 s. */
+/**
+ * Covers differences between our clock, the chain's and a lagging node. A blockhash known at the receipt lives for 60
+ * to 90 s.
+ */
 const EXPIRY_MARGIN_SECONDS = 120
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/
-/** A payment may be brought again long after it was settled. */
+/** A payment may be sent again long after it was settled. */
 const SCAN_SECONDS_MAX = 86_400
 const SCAN_PAGES_MAX = 5
 const SCAN_PAGE = 1_000
@@ -32,7 +35,7 @@ const InContext = <Value>(value: z.ZodType<Value>) => z.object({ value })
 /** A transaction that carries the payment, as the chain shows it. */
 export interface Sighting {
   transactionId: string
-  /** `failing`: it failed, and a reorganisation could still undo that. */
+  /** `failing`: it failed, and a reorganization could still undo that. */
   state: 'succeeded' | 'failed' | 'failing'
 }
 
@@ -42,7 +45,9 @@ export interface SoughtPayment {
   receivedAt: Date
 }
 
-/** Answers from the operator's own node whether a payment's transaction is on the chain, and whether it still can be. */
+/**
+ * Finds out with the operator's own node whether a payment's transaction is on the chain, and whether it still can be.
+ */
 export class SolanaLedgerReader {
   readonly #rpc: SolanaRpc
 
@@ -50,9 +55,9 @@ export class SolanaLedgerReader {
     this.#rpc = rpc
   }
 
-  /** Undefined where the chain shows no such transaction, or one that carries something else. */
+  /** Undefined if the chain has no such transaction, or one with another content. */
   async sight(transactionId: string, sought: SoughtPayment, commitment = COMMITMENT): Promise<Sighting | undefined> {
-    // A facilitator may tell anything.
+    // A facilitator may report anything.
     if (!isSignature(transactionId)) return undefined
     const found = await this.#transaction(transactionId, commitment)
     if (found === null || !holds(found, sought.message)) return undefined
@@ -66,7 +71,7 @@ export class SolanaLedgerReader {
     return { transactionId, state: final === null ? 'failing' : 'failed' }
   }
 
-  /** Whether the finalized chain shows the transaction, or at least one that a supermajority has voted for. */
+  /** Whether the transaction is finalized, or at least in a block that a supermajority has voted for. */
   async standing(transactionId: string, sought: SoughtPayment): Promise<'final' | 'present' | 'missing'> {
     for (const commitment of [FINAL, COMMITMENT]) {
       const sighting = await this.sight(transactionId, sought, commitment)
@@ -75,7 +80,7 @@ export class SolanaLedgerReader {
     return 'missing'
   }
 
-  /** Looks for the payment among the latest transactions of the account that it debits, whoever sent it. */
+  /** Searches the latest transactions of the debited account for the payment, whoever submitted it. */
   async search(sought: SoughtPayment): Promise<Sighting | undefined> {
     const oldestSeconds = sought.receivedAt.getTime() / 1_000 - SCAN_SECONDS_MAX
     const memos = memosOf(sought.message)
@@ -83,7 +88,7 @@ export class SolanaLedgerReader {
     for (let page = 0; page < SCAN_PAGES_MAX; page++) {
       const listed = await this.#signatures(sought.transfer.source, before)
       const young = listed.filter(({ blockTime }) => (blockTime ?? Infinity) >= oldestSeconds)
-      // Nodes list the memos, which tell payments apart without fetching each.
+      // Nodes list the memos, which distinguish payments without fetching each transaction.
       for (const { signature, memo } of young) {
         if (typeof memo === 'string' && !memos.every((text) => memo.includes(text))) continue
         const found = await this.sight(signature, sought)
@@ -96,9 +101,9 @@ export class SolanaLedgerReader {
   }
 
   /**
-   * Whether no block can take the transaction any more: its blockhash is unknown to the finalized chain although that
-   * has passed the receipt by a margin, so that it cannot be too new either. Fails where the node's history does not
-   * reach back to the receipt, because then it could not show the transaction.
+   * Whether no block can include the transaction any more: its blockhash is unknown to the finalized chain although
+   * that has passed the receipt by a margin, so the blockhash cannot be too new either. Fails if the node's history
+   * does not reach back to the receipt, because then it could not show the transaction.
    */
   async hasExpired({ message, receivedAt }: SoughtPayment): Promise<boolean> {
     const options = { commitment: FINAL }
@@ -129,7 +134,7 @@ export class SolanaLedgerReader {
   }
 }
 
-/** The message is all that a transaction does: equal bytes are the same payment, whoever signed as fee payer. */
+/** The message is everything that a transaction does: equal bytes are the same payment, whoever signed as fee payer. */
 function holds({ transaction: [wire] }: Transaction, message: TransferMessage): boolean {
   return readTransferMessage(Buffer.from(wire, 'base64'))?.bytes.equals(message.bytes) === true
 }

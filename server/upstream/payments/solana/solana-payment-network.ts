@@ -41,7 +41,7 @@ export interface SolanaPaymentNetworkParts {
 
 export interface SolanaLimits {
   maxPriorityFeeLamports: number
-  /** What settlements may cost in a UTC day. */
+  /** Budget for settlements in a UTC day. */
   dailyFeeLamports: number
   /** A larger payment is credited once the chain has finalized it. */
   finalizedAboveUsd: number
@@ -49,7 +49,10 @@ export interface SolanaLimits {
 
 const ATOMIC_PER_USD = 1_000_000
 
-/** Payments of scheme `exact` on Solana's main network. A payment is the transaction message that its payer signed: its hash is the claim. */
+/**
+ * Payments of scheme `exact` on Solana's main network. A payment is the transaction message that its payer signed: its
+ * hash is the claim.
+ */
 export class SolanaPaymentNetwork implements PaymentNetwork {
   readonly network = SOLANA_MAINNET
   readonly feeBudget: FeeBudget | null
@@ -103,7 +106,7 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
       payTo: merchant,
       amountAtomic,
       claimKey: hashOf(message),
-      // The amount is part of the message, which the chain takes once.
+      // The amount is part of the message, which the chain accepts only once.
       nonceKey: hashOf(message),
       validUntil: null,
       wire: {
@@ -143,7 +146,7 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
     if (!(await this.#ledger.hasExpired(sought))) {
       return { kind: 'pending', sent: hints.transactionIds.length > 0 && 'perhaps' }
     }
-    // It may have come to the chain between the two questions; now nothing can come any more.
+    // It may have reached the chain between the two checks; from here on nothing can.
     const late = await this.#see(sought, hints.transactionIds)
     return late ?? { kind: 'impossible', reason: 'blockhash_expired' }
   }
@@ -176,12 +179,12 @@ export class SolanaPaymentNetwork implements PaymentNetwork {
       const found = await this.#ledger.sight(transactionId, sought)
       if (found !== undefined) return this.#outcome(found, sought, own !== null)
     }
-    // Only where others sign as fee payer can another transaction carry the payment.
+    // Another transaction can carry the payment only if a remote facilitator signs as fee payer.
     const other = own === null ? await this.#ledger.search(sought) : undefined
     return other === undefined ? undefined : this.#outcome(other, sought, false)
   }
 
-  /** `isOwn`: our key has paid its fee. */
+  /** `isOwn`: the operator's key paid its fee. */
   async #outcome(sighting: Sighting, sought: SoughtPayment, isOwn: boolean): Promise<ChainOutcome> {
     const { transactionId, state } = sighting
     const { payer, amountAtomic } = sought.transfer

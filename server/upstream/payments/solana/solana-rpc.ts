@@ -8,7 +8,7 @@ const Answer = z.object({
   error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 })
 
-/** What a node answered instead of a result. */
+/** The error that a node returned instead of a result. */
 export class SolanaRpcError extends Error {
   override readonly name = 'SolanaRpcError'
   readonly code: number
@@ -20,7 +20,10 @@ export class SolanaRpcError extends Error {
   }
 }
 
-/** Calls to one Solana node. Rejects with `SolanaRpcError` where the node refused, with another error where it did not answer. */
+/**
+ * Calls to one Solana node. Rejects with `SolanaRpcError` if the node returned an error, with another error if it did
+ * not respond.
+ */
 export class SolanaRpc {
   readonly #url: string
   readonly #headers: Record<string, string>

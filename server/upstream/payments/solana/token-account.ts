@@ -6,12 +6,12 @@ import { parseSolanaKey } from '../../../domain/wallets/wallet-address.ts'
 const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 
-/** False for a key that somebody can hold; true for an account that only a program can sign for. */
+/** False for an address with a private key; true for an account that only a program can sign for. */
 export function isProgramAccount(address: string): boolean {
   return isOffCurveAddress(address as Address)
 }
 
-/** The token account of an owner that all wallets derive: the first of 256 candidates that is no key. */
+/** The token account that all wallets derive for an owner: the first of 256 candidates that is not a public key. */
 export function tokenAccountOf(owner: string, mint: string): string {
   const seeds = [owner, TOKEN_PROGRAM, mint].map(keyBytes)
   for (let bump = 255; bump >= 0; bump--) {

@@ -6,10 +6,10 @@ import {
 } from '@solana/kit'
 import { parseSolanaKey } from '../../../domain/wallets/wallet-address.ts'
 
-/** What one network packet holds: no longer transaction exists. */
+/** The size of one network packet, which limits every transaction. */
 const TRANSACTION_BYTES_MAX = 1_232
 const SIGNATURE_BYTES = 64
-/** The fee payer's and the payer's. Each further one would cost the fee payer. */
+/** Those of the fee payer and the payer. Each further one would cost the fee payer. */
 const SIGNATURES = 2
 const MESSAGE_START = 1 + SIGNATURES * SIGNATURE_BYTES
 
@@ -21,9 +21,9 @@ export interface MessageInstruction {
   data: Buffer
 }
 
-/** A transaction of two signers as its bytes say, each account by its address. */
+/** A decoded transaction with two signers, with each account given as an address. */
 export interface TransferMessage {
-  /** What the signers sign. */
+  /** The signed bytes. */
   bytes: Buffer
   payerSignature: Buffer
   feePayer: string
@@ -35,9 +35,8 @@ export interface TransferMessage {
 }
 
 /**
- * Decodes the wire form of a transaction. Undefined for what has not exactly two signers, what looks accounts up in
- * tables (they could name the fee payer), what names accounts that it does not have, and what is not the one canonical
- * encoding of its message.
+ * Decodes the wire form of a transaction. Undefined unless it has exactly two signers, uses no look-up tables (they
+ * could name the fee payer), names only accounts that it has, and is the canonical encoding of its message.
  */
 export function readTransferMessage(wire: Buffer): TransferMessage | undefined {
   if (wire.length <= MESSAGE_START || wire.length > TRANSACTION_BYTES_MAX || wire[0] !== SIGNATURES) return undefined
@@ -64,7 +63,7 @@ export function readTransferMessage(wire: Buffer): TransferMessage | undefined {
   return { bytes, payerSignature, feePayer, signer, blockhash: message.lifetimeToken, accounts, instructions }
 }
 
-/** The wire form with the fee payer's signature in it, or with its place empty. */
+/** The wire form with the fee payer's signature, or with an empty place for it. */
 export function writeTransaction(
   { bytes, payerSignature }: TransferMessage,
   feePayerSignature: Uint8Array = new Uint8Array(SIGNATURE_BYTES),

@@ -71,7 +71,7 @@ describe('listing', () => {
     expect([...first.items, ...second.items].map(({ name }) => name)).toEqual(names)
   })
 
-  test('refuses the cursor of another list', async () => {
+  test('rejects the cursor of another list', async () => {
     const { accountId } = await keys.createAccount()
     const { endCursor } = await keys.apiKeys.listPage(accountId, { first: 1 })
     await expect(keys.accounts.list({ first: 1, after: endCursor })).rejects.toMatchObject({ field: 'after' })
@@ -92,7 +92,7 @@ describe('grants', () => {
     await expect(grant('-8')).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  test.each(['0.0000000001', 'ten', '', '1e3', '99999999999'])('refuse the amount %j', (amountUsd) => {
+  test.each(['0.0000000001', 'ten', '', '1e3', '99999999999'])('reject the amount %j', (amountUsd) => {
     expect(GrantAccountInput.safeParse({ accountId: 'a', amountUsd, reason: 'r' }).success).toBe(false)
   })
 })

@@ -58,7 +58,7 @@ describe('the checksum', () => {
     `service_inf_${'0'.repeat(38)}`,
     `${secretOf('ADMIN')}\n`,
     'x'.repeat(100_000),
-  ])('refuses what was never issued (%#)', (text) => {
+  ])('rejects secrets that were never issued (%#)', (text) => {
     expect(parseApiKeySecret(text)).toBeUndefined()
   })
 })

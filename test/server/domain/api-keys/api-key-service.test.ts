@@ -33,7 +33,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       expect((await keys.apiKeys.get(accountId, key.id)).limits).toEqual(limits)
     })
 
-    test('the twenty-first creation within a minute is refused, and the next minute is free again', async () => {
+    test('the twenty-first creation within a minute is rejected, and the next minute is free again', async () => {
       const { caller } = await freshAccount()
       const create = () => keys.apiKeys.create(keys.contextOf(caller), keySettings())
       for (let count = 0; count < 20; count += 1) await create()
@@ -68,7 +68,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       await expect(keys.apiKeys.create(keys.contextOf(caller), keySettings())).resolves.toBeDefined()
     })
 
-    test('an expiry that is past is refused and uses up nothing of the window', async () => {
+    test('an expiry that is past is rejected and uses up nothing of the window', async () => {
       const { caller } = await freshAccount()
       for (let count = 0; count < 25; count += 1) {
         const settings = keySettings({ expiresAt: '2020-01-01' })
@@ -80,7 +80,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       await expect(keys.apiKeys.create(keys.contextOf(caller), keySettings())).resolves.toBeDefined()
     })
 
-    test('of parallel creations at 499 active keys exactly one succeeds', async () => {
+    test('succeeds for exactly one of parallel creations at 499 active keys', async () => {
       const { accountId } = await freshAccount()
       await fillTo(accountId, 499)
       const results = await Promise.allSettled(
@@ -102,7 +102,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       await expect(keys.apiKeys.createForAccount(accountId, keySettings())).resolves.toBeDefined()
     })
 
-    test('a refused creation is given back to the window', async () => {
+    test('a rejected creation is given back to the window', async () => {
       const { caller, accountId } = await freshAccount()
       await fillTo(accountId, 500)
       for (let count = 0; count < 25; count += 1) {
@@ -121,7 +121,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
   })
 
   describe('updating', () => {
-    test('changes only what is sent', async () => {
+    test('changes only the given fields', async () => {
       const { accountId } = await freshAccount()
       const { key } = await keys.apiKeys.createForAccount(
         accountId,
@@ -134,7 +134,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       expect(await keys.apiKeys.update(accountId, { id: key.id })).toEqual(renamed)
     })
 
-    test('unknown, foreign, revoked and expired keys are refused alike', async () => {
+    test('unknown, foreign, revoked and expired keys are rejected alike', async () => {
       const { accountId } = await freshAccount()
       const other = await freshAccount()
       const create = (settings = keySettings()) => keys.apiKeys.createForAccount(accountId, settings)
@@ -151,7 +151,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       expect((await keys.apiKeys.get(other.accountId, other.caller.keyId)).description).toBe('First key')
     })
 
-    test('an expiry that is past is refused', async () => {
+    test('an expiry that is past is rejected', async () => {
       const { accountId, caller } = await freshAccount()
       const expiresAt = new Date(keys.clock.nowMs())
       await expect(keys.apiKeys.update(accountId, { id: caller.keyId, expiresAt })).rejects.toMatchObject({
@@ -173,7 +173,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       expect((await keys.auth.authenticateKey(next.secret)).keyId).toBe(next.key.id)
     })
 
-    test('without grace the old secret stops at once, even at 500 active keys', async () => {
+    test('revokes the old secret at once without grace, even at 500 active keys', async () => {
       const { accountId, caller, adminKey } = await freshAccount()
       await fillTo(accountId, 500)
       const next = await keys.apiKeys.rotate(keys.contextOf(caller), { id: caller.keyId, graceSeconds: 0 })
@@ -190,7 +190,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       expect((await keys.apiKeys.get(accountId, old.key.id)).expiresAt).toEqual(soon)
     })
 
-    test('of parallel rotations of one key exactly one succeeds', async () => {
+    test('succeeds for exactly one of parallel rotations of one key', async () => {
       const { accountId, caller } = await freshAccount()
       const { key } = await keys.apiKeys.createForAccount(accountId, keySettings())
       const results = await Promise.allSettled(
@@ -226,7 +226,7 @@ describe.each(EITHER_ENGINE)('API keys on %s', (engine) => {
       expect(seen).toEqual((await keys.apiKeys.list(accountId)).map((key) => key.id))
     })
 
-    test('a cursor of another account is refused', async () => {
+    test('a cursor of another account is rejected', async () => {
       const [one, two] = [await freshAccount(), await freshAccount()]
       const { endCursor } = await keys.apiKeys.listPage(one.accountId, { first: 1 })
       const foreign = keys.apiKeys.listPage(two.accountId, { first: 1, after: endCursor })

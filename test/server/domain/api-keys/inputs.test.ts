@@ -11,7 +11,7 @@ describe('expiry', () => {
     expect(ApiKeyExpiry.parse(text)?.toISOString()).toBe(instant)
   })
 
-  test.each(['', null])('%j is no expiry', (value) => {
+  test.each(['', null])('%j is not an expiry', (value) => {
     expect(ApiKeyExpiry.parse(value)).toBeNull()
   })
 
@@ -25,7 +25,7 @@ describe('expiry', () => {
     'tomorrow',
     '1700000000',
     ' ',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(ApiKeyExpiry.safeParse(text).success).toBe(false)
   })
 })

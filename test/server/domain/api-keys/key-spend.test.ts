@@ -3,7 +3,7 @@ import { periodSpentNano } from '../../../../server/domain/api-keys/key-spend.ts
 
 const spend = { day: '2026-01-31', dayNano: 1n, month: '2026-01-01', monthNano: 20n, lifetimeNano: 300n }
 
-describe('what counts for a limit period', () => {
+describe('spending in a limit period', () => {
   test.each([
     ['EPOCH', '2026-01-31', 1n],
     ['EPOCH', '2026-02-01', 0n],

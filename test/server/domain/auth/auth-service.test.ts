@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 
 describe('a secret', () => {
-  test('stands for its account, key, type, tier and privacy', async () => {
+  test('identifies its account, key, type, tier and privacy', async () => {
     const { accountId } = account
     const { key, secret } = await keys.apiKeys.createForAccount(
       accountId,
@@ -38,7 +38,7 @@ describe('a secret', () => {
     })
   })
 
-  test('with a wrong checksum is refused without a query', async () => {
+  test('is rejected without a query if its checksum is wrong', async () => {
     const wrong = account.adminKey.slice(0, -1) + (account.adminKey.endsWith('a') ? 'b' : 'a')
     for (const secret of [wrong, 'sk-proj-abc', '', 'x'.repeat(10_000)]) {
       await expect(keys.auth.authenticateKey(secret)).rejects.toMatchObject({
@@ -49,7 +49,7 @@ describe('a secret', () => {
     expect(keys.lookups).toHaveLength(0)
   })
 
-  test('that was never issued costs one query in five seconds', async () => {
+  test('costs one query in five seconds if it was never issued', async () => {
     const secret = createApiKeySecret('ADMIN', { prefix: 'service', ids: keys.ids })
     for (let count = 0; count < 3; count += 1) {
       await expect(keys.auth.authenticateKey(secret)).rejects.toThrow('Authentication failed')
@@ -60,7 +60,7 @@ describe('a secret', () => {
     expect(keys.lookups).toHaveLength(2)
   })
 
-  test('is refused from the very instant of its expiry, cached or not', async () => {
+  test('is rejected from the very instant of its expiry, cached or not', async () => {
     const expiresAt = new Date(keys.clock.nowMs() + 1_000).toISOString()
     const { secret } = await keys.apiKeys.createForAccount(account.accountId, keySettings({ expiresAt }))
     keys.clock.advance(999)
@@ -171,7 +171,7 @@ describe('open sockets', () => {
   })
 })
 
-test('only an ADMIN key passes as one', async () => {
+test('an ADMIN key alone passes as one', async () => {
   const { secret } = await keys.apiKeys.createForAccount(account.accountId, keySettings())
   const inference = await keys.auth.authenticateKey(secret)
   expect(keys.auth.requireAdmin(account.caller)).toBe(account.caller)

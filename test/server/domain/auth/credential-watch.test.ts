@@ -56,7 +56,7 @@ describe('the end of a credential that another process brought about is found by
 })
 
 describe('a watch', () => {
-  test('of a wallet reports the suspension of its account', async () => {
+  test("reports the suspension of a wallet's account", async () => {
     const { accountId } = await createKey()
     const watched = watch({ accountId, keyId: null })
     await here.credentialWatch.check()
@@ -87,7 +87,7 @@ describe('a watch', () => {
     watched.stop()
   })
 
-  test('goes on after a check that failed', async () => {
+  test('continues after a check that failed', async () => {
     const key = await createKey()
     const watched = watch(key)
     await elsewhere.apiKeys.revoke(key.accountId, key.keyId)

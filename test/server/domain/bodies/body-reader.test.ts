@@ -70,7 +70,7 @@ it('bodies are read again after the thread has ended', async () => {
   await others.close()
 })
 
-describe('a large answer of a node', () => {
+describe('a large response of a node', () => {
   const answer = Buffer.from(`[{"id":1,"result":[${'0,'.repeat(4_000_000)}0]},{"id":2,"error":{}}]`)
 
   it('is read as a small one is, and its bytes come back unchanged', async () => {
@@ -89,7 +89,7 @@ describe('a large answer of a node', () => {
     expect(progress.turns).toBeGreaterThan(10)
   })
 
-  it('that is cut off is no answer', async () => {
+  it('is a failure if it is cut off', async () => {
     expect((await bodies.readAnswer(Buffer.from(answer.subarray(0, -1)))).answer).toBeUndefined()
   })
 })

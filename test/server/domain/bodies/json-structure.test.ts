@@ -13,12 +13,12 @@ describe('the structure of a large JSON body', () => {
     ['many arrays', `[${'[],'.repeat(32_769)}[]]`, 'more than 32768 values'],
     ['many numbers', `[${'1,'.repeat(32_769)}1]`, 'more than 32768 values'],
     ['depth behind a string that ends in escapes', `["${LARGE}\\\\",${'['.repeat(300)}`, 'nested more than 256 levels'],
-  ])('is refused where parsing would take long: %s', (_name, json, reason) => {
+  ])('is rejected where parsing would take long: %s', (_name, json, reason) => {
     expect(check(json)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
     expect(check(json)).toThrow(reason)
   })
 
-  it('is never refused for what stands in strings', () => {
+  it('is never rejected for the content of its strings', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('[', '{', '"', '\\', ',', '\\"', '\\\\', 'é', ']'), { maxLength: 2_000 }),

@@ -63,7 +63,7 @@ describe('resolve', () => {
     ['constructor', 'model_not_found', /^Specified model not found/],
     ['bge-m3', 'model_not_found', /has the type embedding, but this endpoint requires text/],
     ['asleep', 'unavailable', /offline/],
-  ])('refuses %s with %s', (name, code, message) => {
+  ])('rejects %s with %s', (name, code, message) => {
     expect(() => createCatalogue().resolve(name, 'text')).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message), field: 'model' }),
     )
@@ -81,13 +81,13 @@ describe('deprecation', () => {
     })
   })
 
-  test('after the removal an automatic replacement answers, still with the warning', () => {
+  test('lets an automatic replacement respond after the removal, still with the warning', () => {
     const { model, deprecation } = createCatalogue('2026-03-01T00:00:00Z').resolve('remapped', 'text')
     expect(model.id).toBe('llama-3.3-70b')
     expect(deprecation?.message).toContain('remapped')
   })
 
-  test('after the removal without automatic replacement the refusal names the replacement', () => {
+  test('names the replacement in the rejection after a removal without automatic replacement', () => {
     expect(() => createCatalogue('2026-03-01T00:00:00Z').resolve('refused', 'text')).toThrow(
       expect.objectContaining({ code: 'model_not_found', facts: { replacementModelId: 'llama-3.3-70b' } }),
     )
@@ -131,7 +131,7 @@ describe('list', () => {
     ['code', ['qwen/coder_32b']],
     ['all', MODELS.map((model) => model.id)],
     ['image', []],
-  ] as const)('of %s', (type, expected) => {
+  ] as const)('contains the models of type %s', (type, expected) => {
     expect(ids(createCatalogue().list({ type, privacy: 'ALL' }))).toEqual(expected)
   })
 
@@ -139,7 +139,7 @@ describe('list', () => {
     ['ALL', true, true],
     ['PRIVATE_TEXT', false, false],
     ['PRIVATE_ONLY', false, false],
-  ] as const)('with the privacy %s: anonymized text %s, anonymized embeddings %s', (privacy, text, embedding) => {
+  ] as const)('respects the privacy %s: anonymized text %s, anonymized embeddings %s', (privacy, text, embedding) => {
     const listed = ids(createCatalogue().list({ type: 'all', privacy }))
     expect([listed.includes('claude-x'), listed.includes('bge-m3')]).toEqual([text, embedding])
   })

@@ -5,7 +5,7 @@ import { modelDefinition } from '../../../support/text-models.ts'
 const anonymized = modelDefinition({ id: 'claude-x', privacy: 'anonymized' })
 
 test.each(['PRIVATE_TEXT', 'PRIVATE_ONLY'] as const)(
-  '%s refuses an anonymized text model and names both',
+  '%s rejects an anonymized text model and names both',
   (privacy) => {
     expect(() => assertModelAllowed(privacy, anonymized)).toThrow(
       expect.objectContaining({
@@ -26,6 +26,6 @@ test.each([
   }
 })
 
-test('ALL refuses nothing', () => {
+test('ALL rejects nothing', () => {
   expect(() => assertModelAllowed('ALL', anonymized)).not.toThrow()
 })

@@ -25,7 +25,7 @@ describe('splitModelSuffix', () => {
     expect(split(name)).toEqual({ name: expectedName, parameters })
   })
 
-  test('refuses a value that is not URL-encoded', () => {
+  test('rejects a value that is not URL-encoded', () => {
     expect(() => split('m:a=%E0%A4')).toThrow(expect.objectContaining({ code: 'invalid_request', field: 'model' }))
   })
 })

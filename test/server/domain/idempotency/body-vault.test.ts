@@ -4,7 +4,7 @@ import { BodyVault } from '../../../../server/domain/idempotency/body-vault.ts'
 const vault = new BodyVault('pepper')
 const secret = Buffer.from('{"apiKey":"service_inf_0123456789"}')
 
-test('what is sealed cannot be read, and never looks the same twice', () => {
+test('sealed bytes cannot be read, and never look the same twice', () => {
   const sealed = vault.seal(secret, 'a')
   expect(sealed.includes('service_inf')).toBe(false)
   expect(sealed.equals(vault.seal(secret, 'a'))).toBe(false)

@@ -45,7 +45,7 @@ test.each([
   expect([rows.length, kept.bytes]).toEqual([rowCount, sizes.reduce((sum, size) => sum + size, 0)])
 })
 
-test('what trails behind a flush is added', async () => {
+test('the rest after a flush is appended', async () => {
   const { writer, deps } = createBody()
   for (const piece of [pattern(BATCH_BYTES), Buffer.from('}')]) await writer.write(piece)
   expect(await writer.flush()).toMatchObject({ count: 5, bytes: BATCH_BYTES + 1 })
@@ -62,7 +62,7 @@ test('no more than a batch waits in memory while more comes', async () => {
   expect(rows).toHaveLength(4 * Math.floor((33 * 65_536) / BATCH_BYTES))
 })
 
-test('a body above the limit is dropped with what was stored of it', async () => {
+test('a body above the limit is dropped with its stored part', async () => {
   const { rows, writer } = createBody({ maxResponseBytes: BATCH_BYTES + 10 })
   await writer.write(pattern(BATCH_BYTES + 10))
   expect(rows).toHaveLength(4)
@@ -70,7 +70,7 @@ test('a body above the limit is dropped with what was stored of it', async () =>
   expect([await writer.flush(), rows.length]).toEqual([{ kind: 'dropped', bytes: BATCH_BYTES + 11 }, 0])
 })
 
-test('a body for which there is no room is dropped with what was stored of it', async () => {
+test('a body without room is dropped with its stored part', async () => {
   const { rows, writer } = createBody({ rowsMax: 5 })
   await writer.write(pattern(BATCH_BYTES))
   expect([rows.length, writer.isDropped]).toEqual([4, false])

@@ -53,7 +53,7 @@ const chunkCount = async () => {
 
 describe('a duplicate of a request that still runs', () => {
   test.each(['claimed', 'admitted', 'called'] as const)(
-    'in another process waits as long as an upstream may take, then is told to come again (%s)',
+    'in another process waits as long as an upstream may take, then gets a time to retry (%s)',
     async (step) => {
       await using first = await start({ stopAfter: step })
       await using second = await start({ waitMsMax: 60 })
@@ -68,7 +68,7 @@ describe('a duplicate of a request that still runs', () => {
     },
   )
 
-  test('in the same process is told the same', async () => {
+  test('in the same process gets the same rejection', async () => {
     await using process = await start({ stopAfter: 'called', waitMsMax: 60 })
     const running = process.post(key, CALL)
     await process.reached
@@ -89,7 +89,7 @@ describe('a duplicate of a request that still runs', () => {
   })
 })
 
-describe('an answer whose charge is owed by a dead process', () => {
+describe('a response whose charge is owed by a dead process', () => {
   test('waits for a balance that covers it', async () => {
     await using first = await start({ stopAfter: 'answered' })
     await using second = await start()
@@ -105,7 +105,7 @@ describe('an answer whose charge is owed by a dead process', () => {
     expect(node.calls).toHaveLength(1)
   })
 
-  test('is free to the one who retries when it was paid after all, even with nothing left', async () => {
+  test('is free for a repeat if it was already paid, even with an empty balance', async () => {
     await using first = await start({ stopAfter: 'settled' })
     await using second = await start()
     void first.post(key, CALL).catch(() => undefined)
@@ -134,8 +134,8 @@ describe('an answer whose charge is owed by a dead process', () => {
   })
 })
 
-describe('an answer that is too large to keep', () => {
-  test('reaches its client and is charged; a repeat is told so and costs nothing', async () => {
+describe('a response that is too large to keep', () => {
+  test('reaches its client and is charged; a repeat is rejected for that reason and costs nothing', async () => {
     await using process = await start({ limits: { maxResponseBytes: 1_500_000 } })
     node.failNext({ kind: 'huge', bytes: 3_000_000 })
     const first = await process.post(key, CALL)
@@ -149,7 +149,7 @@ describe('an answer that is too large to keep', () => {
 })
 
 describe('a database that wrote but did not say so', () => {
-  test('when it claimed a key leaves it free for others after the next maintenance', async () => {
+  test('leaves a claimed key free for others after the next maintenance', async () => {
     await using first = await start({ failOnce: 'insert' })
     await using second = await start()
     expect((await first.post(key, CALL)).status).toBe(500)
@@ -158,7 +158,7 @@ describe('a database that wrote but did not say so', () => {
     expect([(await second.post(key, CALL)).status, node.calls.length]).toEqual([200, 1])
   })
 
-  test('when it kept an answer leaves it to the next one, who is charged for it', async () => {
+  test('leaves a stored response to the next repeat, which is charged for it', async () => {
     await using first = await start({ failOnce: 'answered' })
     await using second = await start()
     expect((await first.post(key, CALL)).status).toBe(500)

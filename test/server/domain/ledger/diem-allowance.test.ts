@@ -75,7 +75,7 @@ describe.each(EITHER_ENGINE)('the DIEM of a day, on %s', (engine) => {
     })
     afterAll(() => database.close())
 
-    test('is exactly what was granted less what its requests use: over midnights, changes of stake and crashes', async () => {
+    test('is exactly the grant minus the use of its requests: over midnights, changes of stake and crashes', async () => {
       const clock = createFakeClock('2026-02-26T09:00:00.000Z')
       const [money, mortal] = [createMoneyHarness(database.db, clock), createMoneyHarness(database.db, clock)]
       await fc.assert(

@@ -40,7 +40,7 @@ const batch = fc.record({
 type Batch = typeof batch extends fc.Arbitrary<infer Value> ? Value : never
 
 describe('a lone item', () => {
-  test('is decided and written as it is in a batch with others', async () => {
+  test('is decided and written like one in a batch', async () => {
     await using database = await createTestDatabase()
     const clock = createFakeClock('2026-02-27T12:00:00.000Z')
     const harness = createMoneyHarness(database.db, clock)

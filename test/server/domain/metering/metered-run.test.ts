@@ -45,7 +45,7 @@ describe('a run', () => {
     })
   })
 
-  test('that fails names in the request log who served it, and throws the first failure', async () => {
+  test('is logged with its upstream and throws the first failure if it fails', async () => {
     const { runs, metering, context, plan } = setUp()
     const failed = runs.run(context, plan, async (run) => {
       run.servedBy({ upstreamId: 'second', retries: 1 })
@@ -58,7 +58,7 @@ describe('a run', () => {
     })
   })
 
-  test('whose hold cannot be released reports that in the log, and its caller hears of the first failure', async () => {
+  test('logs a hold that cannot be released, and throws the first failure', async () => {
     const { runs, metering, log, context, plan } = setUp()
     metering.releaseFailure = new Error('the database is away')
     const failed = runs.run(context, plan, () => Promise.reject(new DomainError('rpc_upstream_failed', 'original')))
@@ -66,7 +66,7 @@ describe('a run', () => {
     expect(log.lines.map(({ message }) => message)).toContain('hold could not be released')
   })
 
-  test('of a client that left is logged as such', async () => {
+  test('is logged as disconnected if its client disconnected', async () => {
     const { runs, metering, abort, context, plan } = setUp()
     const failed = runs.run(context, plan, () => {
       abort.abort()
@@ -93,7 +93,7 @@ describe('a run', () => {
     expect(metering.records[1]).toMatchObject({ end: { kind: 'released' }, uncharged: undefined })
   })
 
-  test('of a job is ended by whoever has its hold, long after the request that admitted it', async () => {
+  test('can be ended by the owner of its hold, long after the request that admitted the job', async () => {
     const { runs, clock, metering, log, context, plan } = setUp()
     const { metered } = await runs.open(context, plan)
     const startedAtMs = clock.nowMs()

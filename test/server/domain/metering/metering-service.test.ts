@@ -46,7 +46,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 877n, held: 0n })
   })
 
-  test('of 200 parallel requests on a balance that covers exactly 50, exactly 50 are admitted', async () => {
+  test('admits exactly 50 of 200 parallel requests on a balance that covers exactly 50', async () => {
     const caller = await money.addCaller({ usdNano: 50n * 777n })
     const codes = await Promise.all(Array.from({ length: 200 }, () => codeOf(money.open(caller, 777n))))
     expect(codes.filter((code) => code === 'admitted')).toHaveLength(50)
@@ -60,7 +60,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(codes).toEqual(['admitted', 'insufficient_balance', 'admitted', 'insufficient_balance'])
   })
 
-  test('one account that cannot pay does not disturb the others of its batch', async () => {
+  test('isolates an account that cannot pay from the others of its batch', async () => {
     const poor = await money.addCaller({ usdNano: 10n })
     const rich = await money.addCaller({ usdNano: 1_000n })
     const codes = await Promise.all([poor, rich, poor, rich].map((caller) => codeOf(money.open(caller, 8n))))
@@ -104,7 +104,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(await codeOf(money.open(caller, 100n))).toBe('admitted')
   })
 
-  test('a revoked or expired key is refused by the admission itself', async () => {
+  test('a revoked or expired key is rejected by the admission itself', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n }, { expiresAt: new Date(clock.nowMs() + 1_000) })
     expect(await codeOf(money.open(caller, 1n))).toBe('admitted')
     clock.advance(1_000)
@@ -117,7 +117,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(requests.map((request) => request.hold.currency)).toEqual(['diem', 'usd', 'diem'])
   })
 
-  test('the DIEM allowance resets at 00:00 UTC, and what was not used expires', async () => {
+  test('resets the DIEM allowance at 00:00 UTC and expires the unused part', async () => {
     clock.set('2026-05-01T10:00:00.000Z')
     const caller = await money.addCaller({ stakeNano: 100n })
     await (await money.open(caller, 30n)).settle(usageOf(30n))
@@ -148,7 +148,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(await balanceOf(caller.accountId)).toEqual({ balance: 600n, held: 0n })
   })
 
-  test('a settlement whose answer got lost is recognised when it is sent again', async () => {
+  test('recognises a repeated settlement whose response was lost', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 500n)
     const item = settlementOf(hold, 400n)
@@ -164,7 +164,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     })
   })
 
-  test('an admission whose answer got lost is admitted once when it is sent again', async () => {
+  test('admits a repeated admission whose response was lost only once', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n })
     const { hold } = await money.open(caller, 600n)
     const { accountId, requestId, keyId } = hold
@@ -195,7 +195,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     expect(await request.extend(1n)).toBe('lost')
   })
 
-  test('a refused hold gives the rate windows back', async () => {
+  test('a rejected hold gives the rate windows back', async () => {
     const caller = await money.addCaller({ usdNano: 1n })
     const before = money.rateLimiter.givenBack
     expect(await codeOf(money.open(caller, 2n))).toBe('insufficient_balance')
@@ -215,7 +215,7 @@ describe.each(DATABASE_ENGINES.filter(hasEngine))('the money path on %s', (engin
     await dead.sweeper.stop()
   })
 
-  test('after a standstill of all processes none takes the holds of another before that could renew its lease', async () => {
+  test('keeps the holds of every process after a pause of all processes until each could renew its lease', async () => {
     const caller = await money.addCaller({ usdNano: 1_000n })
     const [other, dead] = [createMoneyHarness(database.db, clock), createMoneyHarness(database.db, clock)]
     const processes = [money, other, dead]

@@ -6,7 +6,7 @@ import { createMoneyHarness, usageOf } from '../../../support/money-harness.ts'
 const WORKERS = 8
 const REQUESTS_PER_WORKER = 25
 
-test('a request that ended before another began stands before it in the ledger, over two processes (I8)', async () => {
+test('a request that ended before another began precedes it in the ledger, over two processes (I8)', async () => {
   await using database = await createTestDatabase()
   const clock = createFakeClock()
   const processes = [createMoneyHarness(database.db, clock), createMoneyHarness(database.db, clock)]

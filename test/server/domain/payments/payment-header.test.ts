@@ -26,7 +26,7 @@ describe('a payment header', () => {
     expect(readPaymentHeader(encodeHeader(flat)).network).toBe(read)
   })
 
-  it('of version 2 says what it accepted; further fields of clients mean nothing', () => {
+  it('states in version 2 what it accepted; further fields of clients are ignored', () => {
     const accepted = { scheme: 'exact', network: NETWORK, asset: '0xA', payTo: '0xB', amount: '1', more: true }
     const header = encodeHeader({ x402Version: 2, accepted, payload: { a: 1 }, resource: { url: 'x' }, extensions: {} })
     expect(readPaymentHeader(header)).toEqual({
@@ -45,11 +45,11 @@ describe('a payment header', () => {
     ['a list', encodeHeader([])],
     ['a version as text', encodeHeader({ x402Version: '1', scheme: 'exact', network: NETWORK, payload: {} })],
     ['a payload that is text', encodeHeader({ x402Version: 1, scheme: 'exact', network: NETWORK, payload: 'x' })],
-  ])('that is %s is refused', (_, header) => {
+  ])('is rejected if it is %s', (_, header) => {
     expect(codeOf(() => readPaymentHeader(header))).toBe('payment_format_invalid')
   })
 
-  it('of any content is read or refused by code', () => {
+  it('is read or rejected with a code for any content', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (content) => {
         expect(['read', 'payment_format_invalid']).toContain(codeOf(() => readPaymentHeader(encodeHeader(content))))

@@ -217,7 +217,7 @@ describe.each(EITHER_ENGINE)('the reconciler on %s', (name) => {
     expect(await payments.get(payment.id)).toMatchObject({ state: 'credited', balanceAfterNanoUsd: 5_000_000_000n })
   })
 
-  it('credits a payment that was refused and that somebody else put on the chain', async () => {
+  it('credits a rejected payment that another party submitted to the chain', async () => {
     answers.verdict = { valid: false, reason: 'insufficient_funds', mayBePaid: true }
     const payment = await leaveBehind()
     const { reconciler } = startProcess()

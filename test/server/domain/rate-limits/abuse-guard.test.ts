@@ -129,7 +129,7 @@ it('counts each failure once, though it hears its own messages', async () => {
   await guard.close()
 })
 
-it("logs what a block refuses under the caller's account, in every process", async () => {
+it("logs what a block rejects under the caller's account, in every process", async () => {
   const { createGuard, guard, refused } = setUp()
   const other = createGuard()
   await Promise.all([guard.start(), other.start()])
@@ -160,7 +160,7 @@ it.each([
   expect(isBlocked(`ip:${second}`)).toBe(same)
 })
 
-it('stays bounded under ever new names and still blocks the one that goes on', () => {
+it('stays bounded under ever new names and still blocks the one that continues', () => {
   const { fail, isBlocked } = setUp()
   for (let index = 0; index < 30_000; index += 1) {
     fail(`ip:10.0.${index >> 8}.${index & 255}`, 1)

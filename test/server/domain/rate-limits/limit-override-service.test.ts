@@ -41,7 +41,7 @@ describe.each(EITHER_ENGINE)('limits that an operator sets on %s', (engine) => {
     await eventually(async () => expect((await planOf(twin, adminKey)).requests.limit).toBe(50))
   })
 
-  it('of a key are its own, beside those of its account', async () => {
+  it('are separate for a key and its account', async () => {
     const { accountId, adminKey } = account
     const { key, secret } = await keys.apiKeys.createForAccount(accountId, keySettings())
     const limits = { text: { M: { tokensPerMinute: 1_000 } }, rpc: { requestsPerMinute: 3 } }
@@ -58,7 +58,7 @@ describe.each(EITHER_ENGINE)('limits that an operator sets on %s', (engine) => {
     expect(await planOf(keys, secret)).toMatchObject({ scope: 'user' })
   })
 
-  it('replace what was set before, and survive a change of tier', async () => {
+  it('replace earlier ones, and survive a change of tier', async () => {
     const { accountId, adminKey } = account
     await keys.limitOverrides.set({ accountId, limits: { image: { requestsPerMinute: 9 } } })
     await keys.limitOverrides.set({ accountId, limits: { text: { M: { requestsPerMinute: 7 } } } })
@@ -72,7 +72,7 @@ describe.each(EITHER_ENGINE)('limits that an operator sets on %s', (engine) => {
     expect((await planOf(keys, adminKey)).tokens?.limit).toBe(1_500_000)
   })
 
-  it('are refused for an account or a key that is not there, is foreign, or was revoked', async () => {
+  it('are rejected for an account or a key that is not there, is foreign, or was revoked', async () => {
     const { accountId } = account
     const limits = { image: { requestsPerMinute: 9 } }
     const other = await keys.createAccount()

@@ -34,7 +34,7 @@ function setUp() {
   return { clock, refusals, rateLimits, refusalOf, plans: new RatePlans(LimitTable.parse({})) }
 }
 
-it('admits up to the limit of the tier and says what is left', async () => {
+it('admits up to the limit of the tier and reports the rest', async () => {
   const { rateLimits, plans, clock } = setUp()
   const grant = await rateLimits.admit(plans.planForText(caller, large, 1_000))
   expect(grant.requests).toMatchObject({ limit: 20, remaining: 19, resetAtMs: clock.nowMs() + 60_000 })
@@ -42,7 +42,7 @@ it('admits up to the limit of the tier and says what is left', async () => {
   expect(grant.credits).toBeNull()
 })
 
-it('refuses with the cap, its value and the wait, and passes after that wait', async () => {
+it('rejects with the cap, its value and the wait, and passes after that wait', async () => {
   const { rateLimits, plans, clock, refusalOf } = setUp()
   for (let count = 0; count < 20; count += 1) await rateLimits.admit(plans.planForText(caller, large, 1))
   clock.advance(17_200)
@@ -62,7 +62,7 @@ it('refuses with the cap, its value and the wait, and passes after that wait', a
   await rateLimits.admit(plans.planForText(caller, large, 1))
 })
 
-it('never tells a caller to come back in zero seconds', async () => {
+it('never reports a retry in zero seconds', async () => {
   const { rateLimits, plans, clock, refusalOf } = setUp()
   const plan = { ...plans.planForKeyCreation(caller) }
   for (let count = 0; count < 20; count += 1) await rateLimits.admit(plan)
@@ -75,7 +75,7 @@ it('never tells a caller to come back in zero seconds', async () => {
 it.each([
   ['tokens', 'TPM', '500,000 tokens per minute for large-model'],
   ['credits', 'RPD', '10,000,000 RPC credits per 24 hours for /api/v1/crypto/rpc'],
-] as const)('records a refusal by %s as %s', async (window, rateLimitType, rule) => {
+] as const)('records a rejection by %s as %s', async (window, rateLimitType, rule) => {
   const { rateLimits, plans, refusals, refusalOf } = setUp()
   const planOf = (weight: number) =>
     window === 'tokens' ? plans.planForText(caller, large, weight) : plans.planForRpc(caller, weight)
@@ -91,7 +91,7 @@ it.each([
   expect(refusals).toEqual([refusal])
 })
 
-it('gives everything back when the request was refused for another reason', async () => {
+it('refunds everything when the request was rejected for another reason', async () => {
   const { rateLimits, plans } = setUp()
   rateLimits.refund(await rateLimits.admit(plans.planForText(caller, large, 70_000)))
   const grant = await rateLimits.admit(plans.planForText(caller, large, 1_000))
@@ -129,8 +129,8 @@ it('keeps accounts, models and kinds of requests apart', async () => {
   await expect(rateLimits.admit(sameAccount)).rejects.toMatchObject({ code: 'rate_limited' })
 })
 
-describe('what a refusal announces', () => {
-  it.each(['requests', 'tokens'] as const)('is when the same request passes, if %s refuse it', async (window) => {
+describe('a rejection', () => {
+  it.each(['requests', 'tokens'] as const)('announces when the same request passes if %s reject it', async (window) => {
     const { rateLimits, plans, clock, refusalOf } = setUp()
     await rateLimits.admit(plans.planForText(caller, large, window === 'tokens' ? 480_000 : 1))
     clock.advance(7_300)
@@ -148,7 +148,7 @@ describe('what a refusal announces', () => {
     await rateLimits.admit(plans.planForText(caller, large, 30_000))
   })
 
-  it('is the end of the 24 hours where RPC credits refuse it', async () => {
+  it('announces the end of the 24 hours if RPC credits reject it', async () => {
     const { rateLimits, plans, clock, refusalOf } = setUp()
     await rateLimits.admit(plans.planForRpc(caller, 9_999_990))
     clock.advance(3_600_000)
@@ -163,7 +163,7 @@ describe('what a refusal announces', () => {
 describe('limits of a key', () => {
   const limited = { ...caller, limitOverrides: { account: null, key: { text: { L: { requestsPerMinute: 2 } } } } }
 
-  it('stand beside those of the account, in one store call', async () => {
+  it('exist beside those of the account, in one store call', async () => {
     const { rateLimits, plans, refusals, refusalOf } = setUp()
     const grant = await rateLimits.admit(plans.planForText(limited, large, 10))
     expect(grant.plan.scope).toBe('api_key')
@@ -204,7 +204,7 @@ describe('limits of a key', () => {
   })
 })
 
-it('tells the fill of many plans in one call of the store', async () => {
+it('reports the use of many plans in one call of the store', async () => {
   const clock = createFakeClock()
   const store = new MemoryWindowStore({ clock })
   let calls = 0

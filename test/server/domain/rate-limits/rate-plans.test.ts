@@ -98,14 +98,14 @@ it.each(['standard', 'partner', 'staff'] as const)('lists the very plans that %s
   expect([creation, management]).toEqual([plans.planForKeyCreation(caller), plans.planForManagement(caller)])
 })
 
-describe('numbers that an operator set', () => {
+describe('limits that an operator set', () => {
   const overrides = {
     text: { M: { requestsPerMinute: 7 } },
     image: { requestsPerMinute: 3 },
     rpc: { creditsPer24Hours: 1_000 },
   }
 
-  it('stand in place of the tier for an account, number by number', () => {
+  it('override the tier for an account, number by number', () => {
     const caller = { ...walletOf('partner'), limitOverrides: { account: overrides, key: null } }
     const text = plans.planForText(caller, { id: 'model', tier: 'M' }, 5)
     expect([text.requests.limit, text.tokens?.limit, text.scope, text.keyWindows]).toEqual([

@@ -26,7 +26,7 @@ function createLog(repository: RefusalLogDeps['repository'], pubSub: PubSub = ne
   return { log, feed, refusals: new RefusalLog({ repository, feed, clock, ids, log }) }
 }
 
-describe.each(EITHER_ENGINE)('the log of refusals on %s', (engine) => {
+describe.each(EITHER_ENGINE)('the log of rejections on %s', (engine) => {
   let database: TestDatabase
   let repository: RefusalRepository
   let accountId: string
@@ -161,7 +161,7 @@ it('keeps the newest of each account when too many wait, and says how many it dr
 })
 
 describe('watchers', () => {
-  it('hear of refusals in any process, equal ones in quick succession as one event', async () => {
+  it('hear of rejections in any process, equal ones in quick succession as one event', async () => {
     const pubSub = new MemoryPubSub(createRecordingLog())
     const [one, two] = [createLog(NOWHERE, pubSub), createLog(NOWHERE, pubSub)]
     await Promise.all([one.feed.start(), two.feed.start()])

@@ -42,7 +42,7 @@ describe.each([
   })
 })
 
-test('the kind is known at the first byte of the value, long before the answer ends', () => {
+test('the kind is known at the first byte of the value, long before the response ends', () => {
   const scanner = new AnswerScanner()
   scanner.push(Buffer.from('{"jsonrpc":"2.0","id":1,"result":'))
   expect(scanner.kind).toBeNull()
@@ -51,14 +51,14 @@ test('the kind is known at the first byte of the value, long before the answer e
 })
 
 test.each(['', '   ', '<html>', '[{"result":1}]', '{"result":1}}', '{"result":1} x', '"result"'])(
-  'the body %j never counts as a complete answer',
+  'the body %j never counts as a complete response',
   (text) => {
     expect(scanInChunks(text).state).not.toBe('complete')
     expect(strictKind(text)).toBeUndefined()
   },
 )
 
-test('every prefix of an answer is recognised as cut', () => {
+test('every prefix of a response is recognised as cut', () => {
   const text = '{"id":"a\\"}","result":{"x":[1,"]"]}}'
   for (let end = 0; end < text.length; end += 1) {
     expect(scanInChunks(text.slice(0, end)).state).toBe('open')
@@ -66,7 +66,7 @@ test('every prefix of an answer is recognised as cut', () => {
   }
 })
 
-test('streamed in any chunks, an answer is billed as it is billed whole', () => {
+test('a response is billed the same whole and streamed in any chunks', () => {
   const name = fc.constantFrom('result', 'error', 'id', 'jsonrpc', 'res\\u0075lt', 'x')
   const value = fc.oneof(fc.constant('null'), fc.json({ maxDepth: 4 }), fc.constant('18446744073709551615'))
   const answer = fc
@@ -82,7 +82,7 @@ test('streamed in any chunks, an answer is billed as it is billed whole', () => 
   )
 })
 
-test('reads the items of a batch answer with their raw ids', () => {
+test('reads the items of a batch response with their raw ids', () => {
   const text = '[{"id":18446744073709551615,"result":1}, {"error":{"code":1},"id":"b"},7]'
   const answer = readAnswer(Buffer.from(text))
   const items = answer?.shape === 'batch' ? answer.items : []
@@ -98,7 +98,7 @@ test('reads a trace that nests a hundred thousand levels deep', () => {
   expect(strictKind(`{"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toBe('result')
 })
 
-test('an array of far more answers than any batch has is no answer', () => {
+test('an array of far more responses than any batch has is not a response', () => {
   const itemsOf = (count: number) => readAnswer(Buffer.from(`[${'0,'.repeat(count - 1)}0]`))
   expect([itemsOf(1_000)?.shape, itemsOf(1_001)]).toEqual(['batch', undefined])
 })

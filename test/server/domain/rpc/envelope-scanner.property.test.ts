@@ -123,7 +123,7 @@ test('accepts exactly what a reference parser with the same rules accepts, and f
   )
 })
 
-test('answers arbitrary bytes with an envelope or a typed refusal, never with another failure', () => {
+test('answers arbitrary bytes with an envelope or a typed rejection, never with another failure', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 60 }),

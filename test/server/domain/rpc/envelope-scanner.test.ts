@@ -60,7 +60,7 @@ describe('accepts', () => {
   })
 })
 
-describe('refuses as invalid_json', () => {
+describe('rejects as invalid_json', () => {
   test.each([
     ['an empty body', ''],
     ['a byte order mark', `\uFEFF${call('')}`],
@@ -82,7 +82,7 @@ describe('refuses as invalid_json', () => {
   })
 })
 
-describe('refuses as invalid_request and names the member', () => {
+describe('rejects as invalid_request and names the member', () => {
   test.each([
     ['id null', call(',"id":null'), 'id'],
     ['id with a fraction', call(',"id":1.0'), 'id'],

@@ -109,14 +109,14 @@ describe('goes to the node every time', () => {
   })
 })
 
-test('one network never answers for another', async () => {
+test('one network never shares results with another', async () => {
   node.results.set('eth_getTransactionReceipt', receipt('"0x1"'))
   await askTwice('eth_getTransactionReceipt', `["${HASH}"]`)
   await ask('1', 'eth_getTransactionReceipt', `["${HASH}"]`, 'base-mainnet')
   expect(asked('eth_getTransactionReceipt')).toBe(2)
 })
 
-test('the final block is asked for again after half a minute', async () => {
+test('the final block is queried again after half a minute', async () => {
   node.results.set('eth_getTransactionReceipt', receipt('"0x65"'))
   await askTwice('eth_getTransactionReceipt', `["${HASH}"]`)
   node.results.set('eth_getBlockByNumber', '{"number":"0x65"}')
@@ -125,7 +125,7 @@ test('the final block is asked for again after half a minute', async () => {
   expect(asked('eth_getBlockByNumber')).toBe(2)
 })
 
-test('memory is bounded: the oldest answers make room', async () => {
+test('memory is bounded: the oldest responses make room', async () => {
   await rpc[Symbol.asyncDispose]()
   rpc = createHarness(2_000)
   for (let index = 0; index < 20; index += 1) {

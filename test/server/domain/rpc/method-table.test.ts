@@ -38,7 +38,7 @@ test.each([
   ['evm', '__proto__', /not on the list/],
   ['evm', 'constructor', /not on the list/],
   ['evm', '', /not on the list/],
-] as const)('%s %j is refused with the reason', (family, name, expected) => {
+] as const)('%s %j is rejected with the reason', (family, name, expected) => {
   expect(reason(family, name)).toMatch(expected)
 })
 

@@ -15,7 +15,7 @@ test('27 networks; the unnamed EVM family carries the configured name', () => {
   expect(table.has('robinhood-mainnet')).toBe(false)
 })
 
-test('a name that another family has is refused', () => {
+test('a name that another family has is rejected', () => {
   expect(() => createNetworkTable('ethereum')).toThrow(/another family/)
 })
 
@@ -37,15 +37,12 @@ test('identifiers follow CAIP-2', () => {
   expect(new Set([...table.values()].map((network) => network.caip2)).size).toBe(27)
 })
 
-test.each(['robinhood', 'umbra'])(
-  'with the family %s every network has a public node of its own, by HTTPS',
-  (family) => {
-    const slugs = [...createNetworkTable(family).keys()].toSorted()
-    expect(Object.keys(listPublicNodes(family)).toSorted()).toEqual(slugs)
-    const urls = Object.values(listPublicNodes(family)).flatMap(({ upstreams }) =>
-      upstreams.map(({ url }) => new URL(url)),
-    )
-    expect(new Set(urls.map((url) => url.protocol))).toEqual(new Set(['https:']))
-    expect(new Set(urls.map((url) => url.href)).size).toBe(27)
-  },
-)
+test.each(['robinhood', 'umbra'])('every network of the family %s has its own public node, by HTTPS', (family) => {
+  const slugs = [...createNetworkTable(family).keys()].toSorted()
+  expect(Object.keys(listPublicNodes(family)).toSorted()).toEqual(slugs)
+  const urls = Object.values(listPublicNodes(family)).flatMap(({ upstreams }) =>
+    upstreams.map(({ url }) => new URL(url)),
+  )
+  expect(new Set(urls.map((url) => url.protocol))).toEqual(new Set(['https:']))
+  expect(new Set(urls.map((url) => url.href)).size).toBe(27)
+})

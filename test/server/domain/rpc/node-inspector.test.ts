@@ -48,7 +48,7 @@ test.each([
   ['base-mainnet', 'eth_chainId', '"0x1"', '1', '8453'],
   ['starknet-mainnet', 'starknet_chainId', '"0x534e5f5345504f4c4941"', 'SN_SEPOLIA', 'SN_MAIN'],
   ['solana-mainnet', 'getGenesisHash', '"EtWT"', 'EtWT', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'],
-])('a node of another chain than %s is refused with both ids', async (slug, method, result, found, expected) => {
+])('a node of another chain than %s is rejected with both ids', async (slug, method, result, found, expected) => {
   node.results.set(method, result)
   const { inspector, refused, log } = inspectorOf({ [slug]: node.url })
   const [report] = await inspector.inspect()
@@ -66,7 +66,7 @@ test.each([
   ['no hex', { kind: 'status', status: 200, body: '{"result":"0x"}' }],
   ['an answer without end', { kind: 'huge', bytes: 100_000_000 }],
   ['a hang-up', { kind: 'hang-up' }],
-] as const)('a node that answers with %s stays in use and is reported', async (_, fault) => {
+] as const)('a node that returns %s stays in use and is reported', async (_, fault) => {
   node.failNext(fault)
   const { inspector, refused } = inspectorOf({ 'ethereum-mainnet': node.url })
   expect(await inspector.inspect()).toMatchObject([{ status: 'unreachable', found: null }])
@@ -79,13 +79,13 @@ test('a node that cannot be reached is named with the reason, and without its ad
   expect(report?.detail).toBe('did not respond to eth_chainId (ECONNREFUSED)')
 })
 
-test('public nodes are asked only on demand', async () => {
+test('public nodes are called only on demand', async () => {
   const { inspector } = inspectorOf({ 'ethereum-mainnet': node.url, 'base-mainnet': node.url }, ['ethereum-mainnet'])
   expect(await inspector.inspect()).toHaveLength(1)
   expect((await inspector.inspect({ publicNodes: true })).map(({ origin }) => origin)).toEqual(['configured', 'public'])
 })
 
-test('a refused node that serves its chain at the next check is used again', async () => {
+test('a rejected node that serves its chain at the next check is used again', async () => {
   const { inspector, log, refused } = inspectorOf({ 'base-mainnet': node.url })
   await inspector.inspect()
   node.results.set('eth_chainId', '"0x2105"')
@@ -93,7 +93,7 @@ test('a refused node that serves its chain at the next check is used again', asy
   expect([refused, log.lines.map(({ level }) => level)]).toEqual([[], ['error', 'info']])
 })
 
-test('the check at the start warns of silent nodes and refuses those of another chain', async () => {
+test('the check at the start warns of silent nodes and rejects those of another chain', async () => {
   const { inspector, log, refused } = inspectorOf({ 'base-mainnet': node.url, 'ethereum-mainnet': NOBODY })
   inspector.start()
   await expect.poll(() => log.lines.map(({ level }) => level).toSorted()).toEqual(['error', 'warn'])

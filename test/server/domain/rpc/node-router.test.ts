@@ -49,7 +49,7 @@ function routerOf(...nodes: RpcNode[]) {
 }
 
 test.each(['refused', 'garbage', 429, 500, 503, 401, 402, 403] as const)(
-  'a read whose first node ends in %s is answered by the second',
+  'a read whose first node ends in %s is served by the second',
   async (behaviour) => {
     const first = fakeNode('first', () => behaviour)
     const { send, log } = routerOf(
@@ -74,7 +74,7 @@ test.each(['refused', 'garbage', 429, 500] as const)(
   },
 )
 
-test('a 4xx is an answer to be read, not a reason to try another node', async () => {
+test('a 4xx is a response to be read, not a reason to try another node', async () => {
   const second = fakeNode('second', () => 200)
   const { send } = routerOf(
     fakeNode('first', () => 400),
@@ -84,7 +84,7 @@ test('a 4xx is an answer to be read, not a reason to try another node', async ()
   expect(second.calls).toBe(0)
 })
 
-test('when every node fails the message names the network and nothing of the nodes', async () => {
+test('the message names the network but no node when every node fails', async () => {
   const { send } = routerOf(
     fakeNode('first', () => 'refused'),
     fakeNode('second', () => 500),
@@ -94,7 +94,7 @@ test('when every node fails the message names the network and nothing of the nod
   expect(String(error)).not.toMatch(/secret|first|second|ECONNREFUSED/)
 })
 
-test('after five failures in a row a node is passed over, for writes as well', async () => {
+test('a node is skipped after five failures in a row, for writes as well', async () => {
   const first = fakeNode('first', () => 500)
   const { send } = routerOf(
     first,
@@ -119,7 +119,7 @@ test('an overloaded node stays in use, and so does the only node when its circui
   expect(await alone.send()).toMatchObject({ nodeId: 'only' })
 })
 
-test('a caller that aborts ends the attempt, and no other node is asked', async () => {
+test('a caller that aborts ends the attempt, and no other node is called', async () => {
   const client = new AbortController()
   const second = fakeNode('second', () => 200)
   const first = fakeNode('first', () => {
@@ -135,7 +135,7 @@ test('a network takes batches as large as its most limited node does', () => {
   expect(routerOf(...nodes).router.batchItemsMax('net')).toBe(3)
 })
 
-test('a refused node is not called until it is readmitted; without any other the network is unavailable', async () => {
+test('a rejected node is not called until it is readmitted; without any other the network is unavailable', async () => {
   const first = fakeNode('first', () => 200)
   const { router, send } = routerOf(
     first,

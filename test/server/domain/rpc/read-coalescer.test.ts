@@ -71,13 +71,13 @@ test('transactions are never shared', async () => {
   await Promise.all(answers)
 })
 
-test('a read after the answer asks the node again', async () => {
+test('a read after the response calls the node again', async () => {
   await rpc.call('ethereum-mainnet', call('1'))
   await rpc.call('ethereum-mainnet', call('1'))
   expect(node.calls).toHaveLength(2)
 })
 
-test('who leaves first takes nothing from the others and pays nothing', async () => {
+test('the first caller that leaves takes nothing from the others and pays nothing', async () => {
   hold()
   const client = new AbortController()
   const first = rpc.call('ethereum-mainnet', call('1'), client.signal)
@@ -90,7 +90,7 @@ test('who leaves first takes nothing from the others and pays nothing', async ()
   expect([node.calls.length, ends()]).toEqual([1, ['released', 12_500n]])
 })
 
-test('when all have left the node is let go, and a later read starts anew', async () => {
+test('the node call is cancelled when all callers have left, and a later read starts anew', async () => {
   hold()
   const client = new AbortController()
   const answers = ['1', '2'].map((id) => rpc.call('ethereum-mainnet', call(id), client.signal))
@@ -102,14 +102,14 @@ test('when all have left the node is let go, and a later read starts anew', asyn
   gate.resolve()
 })
 
-test('when the node fails, all fail and nobody pays', async () => {
+test('all callers fail and nobody pays when the node fails', async () => {
   node.failNext({ kind: 'html' })
   const answers = ['1', '2'].map((id) => rpc.call('ethereum-mainnet', call(id)))
   await Promise.all(answers.map((answer) => expect(answer).rejects.toMatchObject({ code: 'rpc_upstream_failed' })))
   expect([node.calls.length, ends()]).toEqual([1, ['released', 'released']])
 })
 
-test('an answer too large to keep streams to one of them, and the others ask for themselves', async () => {
+test('a response too large to keep streams to one of them, and the others ask for themselves', async () => {
   node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
   hold()
   const answers = ['1', '22'].map((id) => rpc.call('ethereum-mainnet', call(id, 'eth_getLogs')))
@@ -121,7 +121,7 @@ test('an answer too large to keep streams to one of them, and the others ask for
   node.results.delete('eth_getLogs')
 })
 
-test('the one that a large answer streams to can still leave, and the node is let go', async () => {
+test('the receiver of a large stream can still leave, and the node call is cancelled', async () => {
   const client = new AbortController()
   node.failNext({ kind: 'huge', bytes: 50_000_000 })
   const { body } = await rpc.call('ethereum-mainnet', call('1'), client.signal)

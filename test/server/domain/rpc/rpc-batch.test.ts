@@ -68,7 +68,7 @@ test('items with extra members are rebuilt, the others stay as they were sent', 
   expect(bodies()).toEqual([batch(item(1), item(2))])
 })
 
-describe('answers are put back under their requests', () => {
+describe('responses are put back under their requests', () => {
   test.each([
     ['reordered', { kind: 'reorder' }, 60, batch(ok(1), ok(2), ok(3))],
     ['one dropped', { kind: 'drop', position: 1 }, 45, batch(ok(1), missing(2), ok(3))],
@@ -99,7 +99,7 @@ describe('answers are put back under their requests', () => {
     expect(await run('ethereum-mainnet', batch(item(1), item(2), item(3)))).toEqual({ status: 200, credits, body })
   })
 
-  test('rounded ids keep their answers, in the bytes that the node gave', async () => {
+  test('rounded ids keep their responses, in the bytes that the node gave', async () => {
     node.failNext({ kind: 'round-ids' })
     const answer = await run('ethereum-mainnet', batch(item('9007199254740993'), item(1)))
     expect(answer).toEqual({ status: 200, credits: 40, body: batch(ok('9007199254740992'), ok(1)) })
@@ -107,12 +107,12 @@ describe('answers are put back under their requests', () => {
 })
 
 describe('notifications', () => {
-  test('in a batch cost their tier and have no answer', async () => {
+  test('cost their tier and have no response in a batch', async () => {
     const answer = await run('ethereum-mainnet', batch(notification, item(1), notification))
     expect(answer).toEqual({ status: 200, credits: 60, body: batch(ok(1)) })
   })
 
-  test('alone make a batch that is answered with 204', async () => {
+  test('alone make a batch that gets 204', async () => {
     expect(await run('ethereum-mainnet', batch(notification, notification))).toEqual({
       status: 204,
       credits: 40,
@@ -122,7 +122,7 @@ describe('notifications', () => {
 })
 
 describe('a node that takes fewer items', () => {
-  test('gets several batches; the answers come back as one, in order', async () => {
+  test('gets several batches; the responses come back as one, in order', async () => {
     const answer = await run('base-mainnet', batch(...[1, 2, 3, 4, 5].map((id) => item(id))))
     expect(answer).toEqual({ status: 200, credits: 100, body: batch(...[1, 2, 3, 4, 5].map((id) => ok(id))) })
     expect(bodies().toSorted()).toEqual([batch(item(1), item(2)), batch(item(3), item(4)), batch(item(5))])
@@ -144,7 +144,7 @@ describe('a node that takes fewer items', () => {
     expect(bodies()[1]).toBe(item(2, 'eth_sendRawTransaction'))
   })
 
-  test('and fails on one part leaves error items at 5 credits there', async () => {
+  test('gets error items at 5 credits for the part on which it fails', async () => {
     node.failNext({ kind: 'html' })
     const answer = await run('base-mainnet', batch(item(1), item(2), item(3)))
     expect(answer.credits).toBe(30)
@@ -159,7 +159,7 @@ test.each([
   ['an empty array', { kind: 'status', status: 200, body: '[]' }],
   ['an array of no answers', { kind: 'status', status: 200, body: '[1,null,{"id":1}]' }],
   ['an empty body', { kind: 'empty' }],
-] as const)('a batch that no node answers (%s) costs nothing', async (_, fault) => {
+] as const)('a batch without a response from any node (%s) costs nothing', async (_, fault) => {
   node.failNext(fault)
   await expect(run('ethereum-mainnet', batch(item(1), item(2)))).rejects.toMatchObject({ code: 'rpc_upstream_failed' })
   expect(ends()).toEqual(['released'])

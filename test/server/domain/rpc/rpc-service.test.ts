@@ -33,7 +33,7 @@ describe('a single call', () => {
     expect(ends()).toEqual([18_750n])
   })
 
-  test('whose answer is an error object costs 5 credits and gives the rest back', async () => {
+  test('costs 5 credits and refunds the rest if its response is an error object', async () => {
     const answer = await rpc.call('ethereum-mainnet', '{"jsonrpc":"2.0","id":1,"method":"debug_traceTransaction"}')
     expect(await bodyText(answer)).toContain('"error":{"code":-32601')
     expect(answer).toMatchObject({ status: 200, credits: 5, costUsd: '0.00000313' })
@@ -59,7 +59,7 @@ describe('a single call', () => {
     })
   })
 
-  test('without id is forwarded, answered with 204 and costs its tier', async () => {
+  test('is forwarded without an id, gets 204 and costs its tier', async () => {
     const answer = await rpc.call('ethereum-mainnet', '{"jsonrpc":"2.0","method":"eth_chainId"}')
     expect(answer).toMatchObject({ status: 204, credits: 20, body: Buffer.alloc(0) })
     expect(ends()).toEqual([12_500n])
@@ -73,7 +73,7 @@ describe('a single call', () => {
     ])
   })
 
-  test('is answered only after its charge is durable', async () => {
+  test('gets its response only after its charge is durable', async () => {
     const gate = Promise.withResolvers<void>()
     rpc.metering.settleGate = gate.promise
     let answered = false
@@ -88,12 +88,12 @@ describe('a single call', () => {
   })
 })
 
-test('an answer whose charge fails is not given', async () => {
+test('a response whose charge fails is not given', async () => {
   rpc.metering.settleFailure = new Error('the database is gone')
   await expect(rpc.call('ethereum-mainnet', CHAIN_ID)).rejects.toThrow('the database is gone')
 })
 
-describe('refuses without admitting or calling a node', () => {
+describe('rejects without admitting or calling a node', () => {
   test.each([
     ['an unknown network, listing the valid ones', 'base', CHAIN_ID, /arbitrum-mainnet, .*zksync-sepolia/],
     ['a method of another family', 'solana-mainnet', CHAIN_ID, /"eth_chainId" \(it is a method of the evm family/],
@@ -122,7 +122,7 @@ describe('refuses without admitting or calling a node', () => {
   })
 })
 
-describe('an answer that is none costs nothing and says nothing of the node', () => {
+describe('a response that is none costs nothing and says nothing of the node', () => {
   test.each([
     ['500', { kind: 'status', status: 500 }],
     ['401', { kind: 'status', status: 401 }],
@@ -146,7 +146,7 @@ describe('an answer that is none costs nothing and says nothing of the node', ()
     expect(ends()).toEqual(['released'])
   })
 
-  test('but a 4xx that carries a JSON-RPC error is relayed for 5 credits', async () => {
+  test('a 4xx that carries a JSON-RPC error is relayed for 5 credits', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"bad params"}}'
     node.failNext({ kind: 'status', status: 400, body })
     const answer = await rpc.call('ethereum-mainnet', CHAIN_ID)
@@ -154,7 +154,7 @@ describe('an answer that is none costs nothing and says nothing of the node', ()
   })
 })
 
-describe('a large answer', () => {
+describe('a large response', () => {
   const MEGABYTES_20 = 20_000_000
 
   test('streams through; its last bytes wait for the charge', async () => {
@@ -172,7 +172,7 @@ describe('a large answer', () => {
     expect(size).toBe(MEGABYTES_20 + '{"jsonrpc":"2.0","id":1,"result":""}'.length)
   })
 
-  test('that is an error is priced as one before it ends', async () => {
+  test('is priced as an error before it ends if it is one', async () => {
     node.failNext({ kind: 'huge', bytes: 1_000_000, member: 'error' })
     const answer = await rpc.call('ethereum-mainnet', CHAIN_ID)
     expect(answer.credits).toBe(5)
@@ -180,7 +180,7 @@ describe('a large answer', () => {
     expect(ends()).toEqual([3_125n])
   })
 
-  test('that breaks off costs nothing and fails', async () => {
+  test('costs nothing and fails if it breaks off', async () => {
     node.results.set('eth_getLogs', `"${'a'.repeat(1_000_000)}"`)
     node.failNext({ kind: 'truncate' })
     const answer = await rpc.call('ethereum-mainnet', '{"jsonrpc":"2.0","id":1,"method":"eth_getLogs"}')
@@ -188,7 +188,7 @@ describe('a large answer', () => {
     expect(ends()).toEqual(['released'])
   })
 
-  test('whose reader leaves is charged as announced, and the node is let go', async () => {
+  test('is charged as announced if its reader leaves, and the node call is cancelled', async () => {
     node.failNext({ kind: 'huge', bytes: MEGABYTES_20 })
     const { body } = await rpc.call('ethereum-mainnet', CHAIN_ID)
     for await (const _ of body as AsyncIterable<Uint8Array>) break
@@ -199,7 +199,7 @@ describe('a large answer', () => {
     await expect.poll(() => node.calls[0]?.aborted).toBe(true)
   })
 
-  test('whose client disconnects is charged as announced', async () => {
+  test('is charged as announced if its client disconnects', async () => {
     const client = new AbortController()
     node.failNext({ kind: 'huge', bytes: MEGABYTES_20 })
     const answer = await rpc.call('ethereum-mainnet', CHAIN_ID, client.signal)
@@ -209,7 +209,7 @@ describe('a large answer', () => {
   })
 })
 
-test('a client that leaves before the answer begins pays nothing, and the node is let go', async () => {
+test('a client that disconnects before the response begins pays nothing, and the node call is cancelled', async () => {
   const gate = Promise.withResolvers<void>()
   const client = new AbortController()
   node.failNext({ kind: 'gate', until: gate.promise })

@@ -11,7 +11,7 @@ const refusalOf = (schema: z.ZodType, value: unknown): string => {
   return 'no refusal'
 }
 
-describe('a rule without words of its own', () => {
+describe('a rule without a message of its own', () => {
   it.each<[string, z.ZodType, unknown]>([
     ['a: is missing', z.object({ a: z.string() }), {}],
     ['a: must be a string (it is 7)', z.object({ a: z.string() }), { a: 7 }],
@@ -43,7 +43,7 @@ describe('a rule without words of its own', () => {
     expect(refusalOf(schema, value)).toBe(words)
   })
 
-  it('gives way to the words of the schema', () => {
+  it('yields to the message of the schema', () => {
     expect(refusalOf(z.string().min(1, { error: 'needs a name' }), '')).toBe('needs a name')
   })
 })

@@ -59,7 +59,7 @@ test.each([
   ['a compact signature of another wallet', viemSigner, (_own: string, other: string) => compactByViem(other)],
   ['63 bytes', viemSigner, (own: string) => compactByViem(own).slice(0, -2)],
   ['66 bytes', viemSigner, (own: string) => `${own}00`],
-])('%s is refused', async (_name, create, rewrite) => {
+])('%s is rejected', async (_name, create, rewrite) => {
   const harness = createSignInHarness()
   const [signer, stranger] = [create(), create()]
   const sign = async (text: string) => rewrite(await signer.sign(text), await stranger.sign(text))

@@ -57,7 +57,7 @@ describe.each(signers)('a wallet of %s', (_name, create) => {
     expect(await outcome(harness, await textHeader(signer, options))).toBe('ok')
   })
 
-  test('is taken once for each signed message, whatever else the header says', async () => {
+  test('is accepted once for each signed message, whatever else the header says', async () => {
     const harness = createSignInHarness()
     const signer = await create()
     const fields = signInFields(signer, { now: harness.clock.now() })
@@ -72,7 +72,7 @@ describe.each(signers)('a wallet of %s', (_name, create) => {
     expect(await outcome(harness, await textHeader(signer, { fields: other }))).toBe('NONCE_REUSED')
   })
 
-  test('of ten copies at once one is taken', async () => {
+  test('is accepted once if ten copies arrive at the same time', async () => {
     const harness = createSignInHarness()
     const header = await fieldHeader(await create(), { now: harness.clock.now() })
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => outcome(harness, header)))
@@ -121,7 +121,7 @@ describe('one account for each wallet', () => {
     expect(caller.accountId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
 
-  test('its settings are read once for many sign-ins, and again after a change', async () => {
+  test('has settings that are read once for many sign-ins, and again after a change', async () => {
     const harness = createSignInHarness()
     const signer = naclSigner()
     const signIn = async () =>
@@ -246,7 +246,7 @@ const FIELD_VECTORS: [string, Vector][] = [
   ],
 ]
 
-test.each(FIELD_VECTORS)('a message with %s is refused', async (_name, { signer = evm, options, code }) => {
+test.each(FIELD_VECTORS)('a message with %s is rejected', async (_name, { signer = evm, options, code }) => {
   const harness = createSignInHarness()
   const header = await fieldHeader(signer, { now: harness.clock.now(), ...options })
   expect(await outcome(harness, header)).toContain(code)
@@ -287,7 +287,7 @@ const TEXT_VECTORS: [string, { change?: (text: string) => string; json?: Record<
   ['spaces that the grammar lacks', { change: (text) => text.replace('URI: ', 'URI:  '), code: 'PARSE_ERROR' }],
 ]
 
-test.each(TEXT_VECTORS)('a signed text with %s is refused', async (_name, { change, json, code }) => {
+test.each(TEXT_VECTORS)('a signed text with %s is rejected', async (_name, { change, json, code }) => {
   const harness = createSignInHarness()
   const now = harness.clock.now()
   const fields = signInFields(evm, { now })
@@ -309,11 +309,11 @@ test.each([
   ['deep nesting', Buffer.from('['.repeat(5_000)).toString('base64')],
   ['nested fields', encode({ message: { message: {} } })],
   ['more than 8 KB', encode({ message: 'x'.repeat(9_000) })],
-])('a header of %s is refused', async (_name, header) => {
+])('a header of %s is rejected', async (_name, header) => {
   expect(await outcome(createSignInHarness(), header)).toBe('INVALID_PAYLOAD')
 })
 
-test('no header whatever makes it fail in another way', async () => {
+test('a header with any content fails only with documented codes', async () => {
   const harness = createSignInHarness()
   await fc.assert(
     fc.asyncProperty(
@@ -365,11 +365,11 @@ describe('keys of small order', () => {
   })
 })
 
-describe('who fails', () => {
+describe('a failing client', () => {
   const wrong = async (harness: SignInHarness) =>
     fieldHeader({ ...viemSigner(), sign: viemSigner().sign }, { now: harness.clock.now() })
 
-  test('is blocked by address, and the wallet in whose name it failed is not', async () => {
+  test('is blocked by address, without blocking the wallet that it names', async () => {
     const harness = createSignInHarness({ failuresMax: 3 })
     const victim = viemSigner()
     const forge = async () => fieldHeader({ ...victim, sign: viemSigner().sign }, { now: harness.clock.now() })
@@ -389,7 +389,7 @@ describe('who fails', () => {
     expect(await signIn()).toBe('ok')
   })
 
-  test('blocks its own wallet by failures that it made signed in', async () => {
+  test('blocks its own wallet after failures of signed-in requests', async () => {
     const harness = createSignInHarness({ failuresMax: 3 })
     const signer = viemSigner()
     for (let failure = 0; failure < 4; failure++) {
@@ -408,14 +408,14 @@ test('a nonce is kept for longer than any process, its clock a little apart, may
   expect(kept).toEqual([390_000])
 })
 
-test('a store of nonces that is away lets nobody in, and blames nobody', async () => {
+test('an unavailable store of nonces signs nobody in, and blames nobody', async () => {
   const nonces = { claim: () => Promise.reject(new Error('lost')) }
   const harness = createSignInHarness({ nonces, failuresMax: 1 })
   const header = await fieldHeader(viemSigner(), { now: harness.clock.now() })
   for (let attempt = 0; attempt < 3; attempt++) expect(await outcome(harness, header)).toBe('unavailable')
 })
 
-test('a refusal that time undoes is not remembered', async () => {
+test('a rejection that time resolves is not cached', async () => {
   const harness = createSignInHarness()
   const now = new Date(harness.clock.nowMs() + 31_000)
   const header = await fieldHeader(viemSigner(), { now })

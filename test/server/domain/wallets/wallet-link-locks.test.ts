@@ -9,7 +9,7 @@ import { createTestDatabase, hasEngine } from '../../../support/database.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
 
 describe.runIf(hasEngine('postgres'))('linking a wallet', () => {
-  test('waits in line with charges of the same accounts, so that neither stops the other for good', async () => {
+  test('waits in line with charges of the same accounts, so that neither stops the other permanently', async () => {
     await using database = await createTestDatabase('postgres')
     const { db } = database
     const ids = createIdSource(systemClock)

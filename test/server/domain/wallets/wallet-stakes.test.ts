@@ -78,7 +78,7 @@ describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
       await stakes.refresh()
     }
 
-    test('what stood at midnight is the DIEM of the day, as a posting of the ledger', async () => {
+    test('is the stake at midnight, posted to the ledger once for the day', async () => {
       const stakes = createStakes()
       await readAll(stakes, [ANN, BEN])
       expect([await diemOf(ANN), await diemOf(BEN)]).toEqual([10n * DIEM, 2n * DIEM])
@@ -93,7 +93,7 @@ describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
       expect(all.reduce((sum, diem) => sum + diem, 0n)).toBe(10n * DIEM)
     })
 
-    test('stake that comes counts from the next midnight, stake that goes stays until then', async () => {
+    test('new stake counts from the next midnight, and withdrawn stake counts until then', async () => {
       const stakes = createStakes()
       const all = [ANN, BEN, LATE, GONE]
       await readAll(stakes, all)
@@ -103,7 +103,7 @@ describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
       expect(await Promise.all(all.map(diemOf))).toEqual([4n * DIEM, 5n * DIEM, 7n * DIEM, 0n])
     })
 
-    test('less than a tenth is nothing, and a wallet without stake leaves no row', async () => {
+    test('less than a tenth counts as nothing, and a wallet without stake leaves no row', async () => {
       await readAll(createStakes(), [TINY, LATE, { chain: 'solana', address: '11111111111111111111111111111111' }])
       expect(await database.db.selectFrom('accounts').select('account_id').execute()).toEqual([])
       expect(await database.db.selectFrom('wallet_stakes').selectAll().execute()).toEqual([])
@@ -114,7 +114,7 @@ describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
       expect([await diemOf(ANN), await diemOf(BEN)]).toEqual([10n * DIEM, 2n * DIEM])
     })
 
-    test('a node that is down takes nothing away, grants nothing, and is caught up with', async () => {
+    test('an unreachable node takes nothing away, grants nothing, and is queried again later', async () => {
       const working = createStakes()
       await readAll(working, [BEN])
       const cutOff = createStakes(
@@ -129,7 +129,7 @@ describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
       expect(await diemOf(BEN)).toBe(5n * DIEM)
     })
 
-    test('what an operator set is added; his change of today does not grant the stake again', async () => {
+    test("includes the operator's stake; changing that today does not grant the wallet's stake again", async () => {
       await readAll(createStakes(), [BEN])
       const set = async (stakeNano: bigint) => {
         const values = { stake_diem_nano: stakeNano }
@@ -147,7 +147,7 @@ describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
       })
     })
 
-    test('a link takes the stake along from the next day on: it is given out once on the day of the link', async () => {
+    test('a link moves the stake from the next day on: it is granted once on the day of the link', async () => {
       const stakes = createStakes()
       await readAll(stakes, [BEN])
       const { accountId } = await money.addCaller({ usdNano: 1n })
@@ -162,7 +162,7 @@ describe.each(EITHER_ENGINE)('DIEM by stake on Base, on %s', (engine) => {
       expect([await diemOf(BEN), await diemOf(accountId)]).toEqual([0n, 5n * DIEM])
     })
 
-    test('reading the chain costs a request nothing: a wallet is noticed without a call', async () => {
+    test('a new wallet costs its request no call to the chain', async () => {
       let calls = 0
       const counting: StakingChain = {
         stakesAtStartOf: (day, addresses) => {

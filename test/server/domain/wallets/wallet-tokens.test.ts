@@ -81,7 +81,7 @@ describe('a session of a wallet', () => {
   })
 })
 
-test('a session gives no key where a token for one is asked for', async () => {
+test('a session gives no key where a token for one is required', async () => {
   await expect(web3.read(await sessionOf())).rejects.toMatchObject({ code: 'invalid_request' })
   expect(await web3.read(await web3.issue())).toMatch(/^[0-9a-f-]{36}$/)
 })

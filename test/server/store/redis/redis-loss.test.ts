@@ -38,7 +38,7 @@ async function startMutableProxy(targetUrl: string) {
   }
 }
 
-describe.runIf(server !== null)('when Redis is lost', () => {
+describe.runIf(server !== null)('a process that loses Redis', () => {
   let redis: RedisProcess
   beforeAll(() => {
     if (server !== null) redis = server
@@ -123,7 +123,7 @@ describe.runIf(server !== null)('when Redis is lost', () => {
     await client.configSet({ maxmemory: '0' })
   })
 
-  it('messages still reach the own process, and all processes after its return', async () => {
+  it('delivers messages to its own listeners at once, and to all processes after the return', async () => {
     const open = async () => {
       const [publisher, subscriber] = [await connect(), await connect()]
       return new RedisPubSub({ publisher: publisher.client, subscriber: subscriber.client, log: publisher.log })
@@ -146,7 +146,7 @@ describe.runIf(server !== null)('when Redis is lost', () => {
       .toEqual(new Set(['again', 'joined']))
   })
 
-  it('a connection that fell silent without closing is replaced, and its subscriptions with it', async () => {
+  it('replaces a connection that fell silent without closing, with its subscriptions', async () => {
     await using proxy = await startMutableProxy(redis.url)
     const log = createRecordingLog()
     const liveness = { probeEveryMs: 20, silenceMs: 100 }
@@ -165,7 +165,7 @@ describe.runIf(server !== null)('when Redis is lost', () => {
       .toBe('hello')
   })
 
-  it('a process starts without it and says so once', async () => {
+  it('starts without Redis and logs that once', async () => {
     await redis.kill()
     const { client, log } = await connect()
     await expect(client.ping()).rejects.toThrow()

@@ -62,7 +62,7 @@ describe.runIf(redisUrl !== null)('rate windows in Redis', () => {
     expect(admitted).toEqual([true, true, true, true, true, true, true, false, false, true, false, false])
   })
 
-  it('fail alone: what stands in the way of one account leaves the others their windows', async () => {
+  it('fail separately: a broken window of one account leaves the others intact', async () => {
     const store = new RedisWindowStore({ client, keyPrefix })
     await client.set(`${keyPrefix}:w1:{broken}:requests:60`, 'no window')
     const outcomes = await Promise.allSettled(
@@ -98,7 +98,7 @@ describe.runIf(redisUrl !== null)('rate windows in Redis', () => {
     expect(admitted).toEqual([true, true, true, false, false])
   })
 
-  it('stand still while the server steps its clock back, by more than the window until the window has passed', async () => {
+  it("do not move while the server's clock is set back, by more than the window until the window has passed", async () => {
     const store = openTimed()
     const late = charge({ limit: 10, weight: 6 })
     await store.consume([late], START_MS)

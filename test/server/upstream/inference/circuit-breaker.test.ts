@@ -53,7 +53,7 @@ test('a failed probe opens it for another ten seconds', async () => {
   await expect(breaker.run(succeed)).resolves.toBeUndefined()
 })
 
-test('what a caller aborts is not counted', async () => {
+test('a call aborted by its caller is not counted', async () => {
   const breaker = createCircuitBreaker()
   for (let call = 0; call < 6; call += 1) {
     await expect(breaker.run(() => Promise.reject(new Error('aborted')))).rejects.toThrow('aborted')

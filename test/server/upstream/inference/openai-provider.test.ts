@@ -44,7 +44,7 @@ async function readUntilError(body: AsyncIterable<Uint8Array>): Promise<{ text: 
 }
 
 describe('requests', () => {
-  test('go to the path below the base URL with key, JSON type and the body as it is', async () => {
+  test('go to the path below the base URL with key, JSON type and the unchanged body', async () => {
     const response = await chat('hi')
     expect(JSON.parse(await readText(response.body)).choices[0].message.content).toBe(CONTENT)
     expect(response).toMatchObject({ status: 200, contentType: 'application/json', retryAfterSeconds: undefined })
@@ -56,7 +56,7 @@ describe('requests', () => {
     })
   })
 
-  test('carry no authorization header where no key is configured', async () => {
+  test('carry no authorization header if no key is configured', async () => {
     const keyless = createOpenAiProvider({ id: 'keyless', baseUrl: server.url })
     await readText((await chat('hi', { using: keyless })).body)
     expect(server.requests[0]?.headers).not.toHaveProperty('authorization')
@@ -82,7 +82,7 @@ describe('streams', () => {
     expect(await readText((await chat('[[fault:split]]', { stream: true })).body)).toBe(streamFrames().join(''))
   })
 
-  test('of 32 MB arrive whole although the reader is slow to start', async () => {
+  test('arrive whole with 32 MB although the reader starts slowly', async () => {
     const response = await chat('[[fault:huge-body]]')
     let size = 0
     for await (const part of response.body) {
@@ -93,7 +93,7 @@ describe('streams', () => {
   })
 })
 
-describe('answers of every status pass through', () => {
+describe('responses of every status pass through', () => {
   test.each([400, 401, 403, 404, 413, 422, 429, 500, 503])('%i', async (status) => {
     const response = await chat(`[[fault:status-${status}]]`)
     expect(response.status).toBe(status)
@@ -127,7 +127,7 @@ describe('failures', () => {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  test('a refused connection is upstream_failed and names neither host nor key', async () => {
+  test('a rejected connection is upstream_failed and names neither host nor key', async () => {
     const port = await closedPort()
     const dead = createOpenAiProvider({ id: 'dead', baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'sk-test' })
     const error = await chat('hi', { using: dead }).catch((cause: unknown) => cause)
@@ -160,7 +160,7 @@ describe('failures', () => {
       await impatient.close()
     })
 
-    test('before the head is upstream_timeout', async () => {
+    test('is upstream_timeout before the response headers', async () => {
       const refusal = expect(chat('[[fault:hang-before-head]]', { using: impatient })).rejects.toMatchObject({
         code: 'upstream_timeout',
       })
@@ -169,7 +169,7 @@ describe('failures', () => {
       await refusal
     })
 
-    test('in mid-stream is upstream_timeout after what arrived', async () => {
+    test('is upstream_timeout within a stream, after the data that arrived', async () => {
       const response = await chat('[[fault:hang-mid-stream]]', { stream: true, using: impatient })
       const body = response.body[Symbol.asyncIterator]()
       const expected = streamFrames().slice(0, 4).join('')
@@ -183,7 +183,7 @@ describe('failures', () => {
   })
 })
 
-describe('the caller leaves', () => {
+describe('the caller disconnects', () => {
   test('before the head: the call rejects as aborted and the server sees it', async () => {
     const leaving = new AbortController()
     const pending = chat('[[fault:hang-before-head]]', { signal: leaving.signal })

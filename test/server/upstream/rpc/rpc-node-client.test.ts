@@ -42,14 +42,14 @@ test('keys in user, path, query and headers reach the node', async () => {
   })
 })
 
-test('a redirect is an answer, not a journey', async () => {
+test('a redirect is a response, not a journey', async () => {
   server.failNext({ kind: 'status', status: 307 })
   const answer = await nodeOf().send(BODY, new AbortController().signal)
   expect([answer.status, server.calls.length]).toEqual([307, 1])
   await readText(answer.body)
 })
 
-test('a node that does not answer in its time is given up', async () => {
+test('a node that does not respond in time is abandoned', async () => {
   const gate = Promise.withResolvers<void>()
   server.failNext({ kind: 'gate', until: gate.promise })
   // Its time passes only when the node has the call, however long that takes.
@@ -63,7 +63,7 @@ test('a node that does not answer in its time is given up', async () => {
   gate.resolve()
 })
 
-test('a client that leaves ends the exchange', async () => {
+test('a client that disconnects ends the exchange', async () => {
   const gate = Promise.withResolvers<void>()
   const client = new AbortController()
   server.failNext({ kind: 'gate', until: gate.promise })
@@ -75,7 +75,7 @@ test('a client that leaves ends the exchange', async () => {
   gate.resolve()
 })
 
-test('configured nodes are numbered in order and take 100 items a batch unless told otherwise', () => {
+test('configured nodes are numbered in order and take 100 items a batch by default', () => {
   const nodes = createRpcNodes({ net: { upstreams: [{ url: server.url }, { url: server.url, maxBatch: 7 }] } })
   const list = nodes.get('net') ?? []
   open.push(...list)

@@ -23,7 +23,7 @@ afterAll(() => chain[Symbol.asyncDispose]())
 const with18 = (rpcUrl: string) => new BaseStakingChain({ contract: STAKING_ADDRESS, rpcUrl, decimals: 18 })
 
 describe('the stake of a day', () => {
-  test('is what stood in the block of midnight, whatever moved since', async () => {
+  test('is the stake in the block of midnight, whatever moved since', async () => {
     expect(await chain.reader.stakesAtStartOf('2026-03-02', [BEN, ANN])).toEqual([0n, 12_500_000_000n])
   })
 
@@ -31,7 +31,7 @@ describe('the stake of a day', () => {
     expect(await chain.reader.stakeNow(BEN)).toBe(12_500_000_000n)
   })
 
-  test('of 450 wallets is read in order', async () => {
+  test('is read in order for 450 wallets', async () => {
     const wallets = Array.from({ length: 450 }, (_, index) => addressOf(index))
     const stakes = await with18(chain.base.url).stakesAtStartOf('2026-03-02', wallets)
     expect(stakes.flatMap((stake, index) => (stake > 0n ? [[index, stake]] : []))).toEqual([[1, 12_500_000_000n]])
@@ -48,11 +48,11 @@ describe('the stake of a day', () => {
     expect(await reader.stakesAtStartOf('2026-03-02', [ANN])).toEqual([stake])
   })
 
-  test('that the node has not reached is unknown, not zero', async () => {
+  test('is unknown, not zero, if the node has not reached the day', async () => {
     await expect(chain.reader.stakesAtStartOf('2026-03-03', [ANN])).rejects.toThrow('2026-03-03')
   })
 
-  test('is unknown, not zero, while the node is silent or fails in the middle', async () => {
+  test('is unknown, not zero, if the node is silent or fails midway', async () => {
     await expect(with18('http://127.0.0.1:9').stakesAtStartOf('2026-03-02', [ANN])).rejects.toThrow()
     await using proxy = await startNodeProxy(chain.base.url)
     proxy.onStage = async (stage, method) => {
@@ -63,7 +63,7 @@ describe('the stake of a day', () => {
     expect(await with18(proxy.url).stakesAtStartOf('2026-03-02', [ANN])).toEqual([12_500_000_000n])
   })
 
-  test('is unknown where no contract stands', async () => {
+  test('is unknown if there is no contract', async () => {
     const reader = new BaseStakingChain({ contract: addressOf(77), rpcUrl: chain.base.url, decimals: 18 })
     await expect(reader.stakesAtStartOf('2026-03-02', [ANN])).rejects.toThrow()
     await expect(reader.stakeNow(ANN)).rejects.toThrow()

@@ -6,7 +6,7 @@ import { completion, jsonAnswer, scriptRouter } from '../../../../support/provid
 const USAGE = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const ANSWER = completion({ content: 'Hello there' }, USAGE)
 
-describe('a whole answer', () => {
+describe('a whole response', () => {
   test('is charged what the provider counted and has the public shape', async () => {
     const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(ANSWER), 1) })
     const { body, served } = await harness.complete()
@@ -143,20 +143,20 @@ describe('nothing is charged', () => {
     ['an error with status 200', { error: { message: 'boom' } }],
     ['without choices', { ...ANSWER, choices: [] }],
     ['choices without messages', { ...ANSWER, choices: [{ index: 0, text: 'x' }] }],
-  ])('for an answer that is %s', async (_, answer) => {
+  ])('for a response that is %s', async (_, answer) => {
     const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(answer)) })
     await expect(harness.complete()).rejects.toMatchObject({ code: 'upstream_failed' })
     expect(harness.end).toEqual({ kind: 'released' })
   })
 
-  test('for a provider that fails, whose error passes through', async () => {
+  test('for a provider failure, whose error is passed on', async () => {
     const error = new DomainError('upstream_overloaded', 'busy', { retryAfterSeconds: 7 })
     const harness = createChatHarness({ router: scriptRouter(() => Promise.reject(error)) })
     await expect(harness.complete()).rejects.toBe(error)
     expect(harness.end).toEqual({ kind: 'released' })
   })
 
-  test('for a client that leaves before the answer begins; the provider is told to stop', async () => {
+  test('for a client that disconnects before the response begins; the provider is cancelled', async () => {
     const router = scriptRouter(
       ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
     )
@@ -168,13 +168,13 @@ describe('nothing is charged', () => {
     expect(harness.end).toEqual({ kind: 'released' })
   })
 
-  test('a charge that fails gives an error and no answer', async () => {
+  test('a charge that fails gives an error and no response', async () => {
     const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(ANSWER)) })
     harness.metering.settleFailure = new DomainError('unavailable', 'lost')
     await expect(harness.complete()).rejects.toMatchObject({ code: 'unavailable', message: 'lost' })
   })
 
-  test('and nothing is sent when the balance does not cover the worst case', async () => {
+  test('and nothing is sent if the balance does not cover the worst case', async () => {
     const router = scriptRouter(() => jsonAnswer(ANSWER))
     const harness = createChatHarness({ router, balanceNanoUsd: 100n })
     await expect(harness.complete()).rejects.toMatchObject({ code: 'insufficient_balance' })
@@ -192,7 +192,7 @@ describe('thoughts', () => {
   })
 })
 
-describe('an answer whose values would take many times the memory of its bytes', () => {
+describe('a response whose values would take many times the memory of its bytes', () => {
   const withExtra = (extra: string): string => `{"extra":${extra},${JSON.stringify(ANSWER).slice(1)}`
 
   test.each([

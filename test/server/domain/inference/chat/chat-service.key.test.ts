@@ -44,7 +44,7 @@ function createStream(pieces = PIECES) {
 }
 
 describe('a stream whose key becomes inactive', () => {
-  test('ends with cost and error, is charged for what was delivered, and frees the provider', async () => {
+  test('ends with cost and error, is charged for the delivered part, and cancels the provider', async () => {
     const running = createStream()
     const stream = await running.harness.stream()
     const reading = readText(stream)
@@ -117,7 +117,7 @@ test('a hold that the database leaves undecided is asked for once, and the strea
   expect(harness.metering.extensions).toBe(1)
 })
 
-test('a stream that ends by itself or whose client leaves is no longer watched', async () => {
+test('a stream that ends by itself or whose client disconnects is no longer watched', async () => {
   const running = createStream()
   const stream = await running.harness.stream()
   for await (const _ of stream.frames) break

@@ -29,7 +29,7 @@ const COUNTED = 5n * INPUT_NANO + 3n * OUTPUT_NANO
 const streamOf = (pieces: readonly string[]) => createChatHarness({ router: scriptRouter(() => streamAnswer(pieces)) })
 
 describe('a stream that ends well', () => {
-  test('passes on, then tells usage and cost, then ends', async () => {
+  test('forwards its chunks, then sends usage and cost, then ends', async () => {
     const harness = streamOf(answerFrames(WORDS, USAGE))
     const chunks = parseStream(await readText(await harness.stream()))
     expect(contentOf(chunks)).toBe('one two three')
@@ -138,7 +138,7 @@ describe('usage that is not believed', () => {
     ['fractional', { prompt_tokens: 10, completion_tokens: 3.5 }],
     ['beyond the context', { prompt_tokens: 10, completion_tokens: 99_999 }],
     ['zero although there is text', { prompt_tokens: 10, completion_tokens: 0 }],
-  ])('%s: what was delivered is counted', async (_, usage) => {
+  ])('%s: the delivered part is counted', async (_, usage) => {
     const harness = streamOf(answerFrames(WORDS, usage))
     const chunks = parseStream(await readText(await harness.stream()))
     expect(chunks.at(-2)).toMatchObject({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } })
@@ -232,13 +232,13 @@ describe('the provider breaks', () => {
     ['an error first', streamAnswer(['data: {"error":{"message":"boom"}}\n\n'])],
     ['a broken connection', openStreamAnswer([], new Error('reset'))],
     ['JSON without choices', jsonAnswer({ error: 'boom' })],
-  ])('before the first byte, with %s: an ordinary error, no charge', async (_, answer) => {
+  ])('is an ordinary error without a charge before the first byte, with %s', async (_, answer) => {
     const harness = createChatHarness({ router: scriptRouter(() => answer) })
     await expect(harness.stream()).rejects.toMatchObject({ code: 'upstream_failed' })
     expect(harness.end).toEqual({ kind: 'released' })
   })
 
-  test('a provider that refuses the request: its error passes through, no charge', async () => {
+  test('a provider that rejects the request: its error passes through, no charge', async () => {
     const error = new DomainError('upstream_rejected', 'no', { upstreamStatus: 422 })
     const harness = createChatHarness({ router: scriptRouter(() => Promise.reject(error)) })
     await expect(harness.stream()).rejects.toBe(error)
@@ -268,7 +268,7 @@ describe('a charge that fails', () => {
     expect(text).not.toMatch(/"finish_reason":"|"cost"|bug/)
   })
 
-  test('before the first bytes is an ordinary error', async () => {
+  test('is an ordinary error before the first bytes', async () => {
     const harness = streamOf([chunkFrame({}, { finish: 'stop' }), DONE])
     harness.metering.settleFailure = new DomainError('hold_lost', 'The request lost its hold')
     await expect(harness.stream()).rejects.toMatchObject({ code: 'hold_lost' })

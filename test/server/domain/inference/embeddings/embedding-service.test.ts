@@ -14,7 +14,7 @@ const answer = (embeddings: unknown[], usage: unknown = USAGE) =>
 const createHarness = (router: Pick<ProviderRouter, 'send'>, constraints: Record<string, unknown> = {}) =>
   createEmbeddingHarness({ router, constraints })
 
-describe('an answer', () => {
+describe('a response', () => {
   test('has the public shape, our model id, and costs its input tokens', async () => {
     const harness = createHarness(scriptRouter(() => answer([VECTOR])))
     const { body, served } = await harness.embed({})
@@ -40,7 +40,7 @@ describe('an answer', () => {
     ['base64 for floats', BASE64, 'float', VECTOR],
     ['base64 for nothing said', BASE64, undefined, VECTOR],
     ['base64 for base64', BASE64, 'base64', BASE64],
-  ])('of a provider that gives %s has the encoding that was asked for', async (_, given, encoding, expected) => {
+  ])('from a provider that gives %s has the requested encoding', async (_, given, encoding, expected) => {
     const { body } = await createHarness(scriptRouter(() => answer([given]))).embed({ encoding_format: encoding })
     expect(body['data']).toMatchObject([{ embedding: expected }])
   })
@@ -51,7 +51,7 @@ describe('an answer', () => {
     ['fractional', { prompt_tokens: 1.5 }],
     ['zero', { prompt_tokens: 0 }],
     ['absurd', { prompt_tokens: 1e9 }],
-  ])('with usage that is %s is counted', async (_, usage) => {
+  ])('is counted by the service if its usage is %s', async (_, usage) => {
     const harness = createHarness(scriptRouter(() => answer([VECTOR], usage)))
     const { body } = await harness.embed({})
     expect(body['usage']).toEqual({ prompt_tokens: 2, total_tokens: 2 })
@@ -59,7 +59,7 @@ describe('an answer', () => {
   })
 })
 
-describe('what the provider gets', () => {
+describe("the provider's request", () => {
   test('is the request without our own fields; unknown ones pass', async () => {
     const router = scriptRouter(() => answer([VECTOR, VECTOR]))
     const body = { input: ['a', 'b'], encoding_format: 'base64', user: 'u', extra: 1, service_parameters: {} }
@@ -70,7 +70,7 @@ describe('what the provider gets', () => {
   })
 })
 
-describe('refused before anything is held', () => {
+describe('rejected before anything is held', () => {
   const custom = { embeddingDimensions: 8, supportsCustomDimensions: true, maxInputTokens: 10 }
   test.each([
     [{ input: undefined }, 'invalid_request', /input: must be a string or a list of strings/],
@@ -120,20 +120,20 @@ describe('nothing is charged', () => {
     ['no embeddings', jsonAnswer({ error: 'boom' })],
     ['too few embeddings', answer([])],
     ['text that is no vector', answer(['abc'])],
-  ])('for an answer that is %s', async (_, response) => {
+  ])('for a response that is %s', async (_, response) => {
     const harness = createHarness(scriptRouter(() => response))
     await expect(harness.embed({})).rejects.toMatchObject({ code: 'upstream_failed' })
     expect(harness.metering.records[0]?.end).toEqual({ kind: 'released' })
   })
 
-  test('for a provider that fails', async () => {
+  test('for a provider failure', async () => {
     const error = new Error('down')
     const harness = createHarness(scriptRouter(() => Promise.reject(error)))
     await expect(harness.embed({})).rejects.toBe(error)
     expect(harness.metering.records[0]?.end).toEqual({ kind: 'released' })
   })
 
-  test('for a client that leaves', async () => {
+  test('for a client that disconnects', async () => {
     const harness = createHarness(
       scriptRouter(async ({ signal }) => {
         harness.abort.abort()
@@ -146,7 +146,7 @@ describe('nothing is charged', () => {
   })
 })
 
-test('2,048 texts are held with room for each and answered in order', async () => {
+test('2,048 texts are held with room for each and returned in order', async () => {
   const input = Array.from({ length: 2_048 }, (_, index) => `text ${index}`)
   const harness = createHarness(
     scriptRouter(() =>

@@ -96,7 +96,7 @@ const timeout = () => new DomainError('upstream_timeout', 'No answer in time.')
 const status = (code: number, message = 'no'): Reply => ({ status: code, body: JSON.stringify({ error: { message } }) })
 
 describe('order', () => {
-  test('the first provider answers, under its own name of the model', async () => {
+  test('prefers the first provider, under its own name of the model', async () => {
     const { send, providers } = setUp([{ body: '{"ok":1}' }], [{}])
     const routed = await send({ messages: [] })
     expect(routed).toMatchObject({ upstreamId: 'p0', retries: 0, response: { status: 200 } })
@@ -118,7 +118,7 @@ describe('order', () => {
     ]),
     ['an HTML page', { type: 'text/html; charset=utf-8', body: '<html>' }],
     ['a stream where JSON was asked', { type: 'text/event-stream' }],
-  ])('after %s the next provider is tried', async (_name, reply) => {
+  ])('continues with the next provider after %s', async (_name, reply) => {
     const { send, providers, warnings } = setUp([reply], [reply], [{}])
     expect(await send()).toMatchObject({ upstreamId: 'p2', retries: 2 })
     expect(providers[2]?.received[0]?.model).toBe('p2/llama')
@@ -150,7 +150,7 @@ describe('order', () => {
   })
 })
 
-describe('after the last provider failed', () => {
+describe('the failure of the last provider', () => {
   test.each<[string, Reply, object]>([
     ['401', status(401), { code: 'upstream_failed' }],
     ['403', status(403), { code: 'upstream_failed' }],
@@ -217,8 +217,8 @@ describe('after the last provider failed', () => {
   })
 })
 
-describe('the caller leaves', () => {
-  test('no other provider is tried and the breaker hears nothing', async () => {
+describe('the caller disconnects', () => {
+  test('no other provider is tried and the breaker records nothing', async () => {
     const leaving = new AbortController()
     const { send, providers, breakers } = setUp(['hang'], [{}])
     const pending = send({}, leaving.signal)
@@ -251,7 +251,7 @@ describe('circuit breakers', () => {
     expect(providers[0]?.received).toHaveLength(0)
   })
 
-  test('when all circuits are open the first provider is tried', async () => {
+  test('let the first provider be tried when all circuits are open', async () => {
     const { send, providers, breakers } = setUp([{}], [{}])
     for (const breaker of breakers) breaker.open = true
     expect(await send()).toMatchObject({ upstreamId: 'p0', retries: 0 })

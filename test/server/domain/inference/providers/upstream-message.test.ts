@@ -27,7 +27,7 @@ test.each([
   'response_format.json_schema.name must match ^[a-z]+$',
   'temperature must be between 0 and 2, got 2.5 (see messages.0.role)',
   'The model meta-llama/Llama-3.3-70B-Instruct-Turbo does not exist',
-])('leaves %j as it is', (raw) => {
+])('leaves %j unchanged', (raw) => {
   expect(cleanUpstreamMessage(raw)).toBe(raw)
 })
 

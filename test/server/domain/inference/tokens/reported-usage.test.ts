@@ -60,7 +60,7 @@ describe('a plausible count above the hold', () => {
   })
 })
 
-describe('what a model configures', () => {
+describe('the configuration of a model', () => {
   const holdOf = async (model: object, content: unknown = 'Hi') => {
     const harness = createChatHarness({
       router: scriptRouter(() => json(undefined)),

@@ -106,7 +106,7 @@ describe.each(EITHER_ENGINE)('the closing of days on %s', (engine) => {
     expect(await faults()).toEqual([])
   })
 
-  test('is seen as it is by every reader that has seen it otherwise', async () => {
+  test('is consistent for every reader, and a late settlement reaches them all', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, money, closing, settle, readers } = setUp(database, '2026-03-09T23:59:00.000Z')
     const caller = await money.addCaller({ usdNano: 100_000n })
@@ -124,7 +124,7 @@ describe.each(EITHER_ENGINE)('the closing of days on %s', (engine) => {
     expect(await read()).toEqual([170n, 170n, 170n])
   })
 
-  test('goes on where a process died in the midst of it', async () => {
+  test('continues where a process died in the midst of it', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, money, closing, closings, settle, closedUntil, totals, faults } = setUp(
       database,
@@ -144,7 +144,7 @@ describe.each(EITHER_ENGINE)('the closing of days on %s', (engine) => {
     expect(await faults()).toEqual([])
   })
 
-  test('is done once when several processes are at it, for each account that has usage', async () => {
+  test('is done once for each account with usage when several processes close at the same time', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, money, closing, settle, closedUntil, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
     const callers = await Promise.all(Array.from({ length: 4 }, () => money.addCaller({ usdNano: 100_000n })))
@@ -214,7 +214,7 @@ test.runIf(hasEngine('postgres'))(
   },
 )
 
-test.runIf(hasEngine('postgres'))('closing again and again loses nothing of what is settled meanwhile', async () => {
+test.runIf(hasEngine('postgres'))('repeated closing loses nothing that is settled meanwhile', async () => {
   await using database = await createTestDatabase('postgres')
   const { money, closings, settle, totals, closedUntil, faults } = setUp(database, '2026-03-09T12:00:00.000Z')
   const callers = await Promise.all(Array.from({ length: 3 }, () => money.addCaller({ usdNano: 1_000_000n })))

@@ -93,7 +93,7 @@ describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
     },
   )
 
-  test('split by network and method give the credits of each', async () => {
+  test('gives the credits of each network and method when split by them', async () => {
     const { rows } = await report({
       groupBy: ['network', 'method'],
       filter: { networks: ['ethereum-mainnet', 'base-mainnet'] },
@@ -106,7 +106,7 @@ describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
     ])
   })
 
-  test('split by day and key name the day of admission and the key', async () => {
+  test('names the day of admission and the key when split by day and key', async () => {
     const { rows } = await report({ groupBy: ['api_key', 'day'], filter: { networks: ['ethereum-mainnet'] } })
     expect(rows).toMatchObject([
       { day: '2026-03-10', apiKeyId: second.keyId, requests: 1, amountNanoUsd: 37_500n },
@@ -114,7 +114,7 @@ describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
     ])
   })
 
-  test('tell what DIEM and what USD paid', async () => {
+  test('separates the amounts paid in DIEM and in USD', async () => {
     const { rows } = await report({ groupBy: ['currency'] })
     const amountOf = (currency: string) => rows.find((row) => row.currency === currency)?.amountNanoUsd
     expect(amountOf('diem')).toBeGreaterThan(0n)
@@ -122,7 +122,7 @@ describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
     expect((await report({ filter: { currencies: ['diem'] } })).totals.amountNanoUsd).toBe(amountOf('diem'))
   })
 
-  test('add up units of one kind only', async () => {
+  test('adds up units of one kind only', async () => {
     expect((await report()).rows).toMatchObject([{ units: null }])
     const { rows, totals } = await report({ groupBy: ['unit_type'] })
     expect(Object.fromEntries(rows.map(({ unitType, units }) => [unitType, units]))).toEqual({
@@ -142,18 +142,18 @@ describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
     expect((await report({ filter })).totals.requests).toBe(requests)
   })
 
-  test('limited to a key show the usage of that key', async () => {
+  test('shows the usage of a single key when limited to it', async () => {
     expect((await report({ filter: { apiKeyIds: [second.keyId] } })).totals.requests).toBe(3)
   })
 
-  test('never show the usage of another account, not even by its key', async () => {
+  test('never shows the usage of another account, not even by its key', async () => {
     const stranger = await money.addCaller({ usdNano: 1_000n })
     await settle(stranger, chat('alpha', 1, 0), 10n)
     expect((await report({ filter: { apiKeyIds: [stranger.keyId] } })).rows).toEqual([])
     expect(await report({}, stranger)).toMatchObject({ totals: { requests: 1, amountNanoUsd: 3n } })
   })
 
-  test('of days without usage are empty, with totals of zero', async () => {
+  test('has no rows for days without usage, with totals of zero', async () => {
     const found = await report({ from: '2026-01-01', to: '2026-01-31', groupBy: ['day'] })
     expect(found).toEqual({
       from: '2026-01-01',
@@ -168,21 +168,21 @@ describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
   test.each([
     ['in another zone', { timeZone: 'Europe/Berlin' }],
     ['by the hour', { groupBy: ['hour'] }],
-  ])('%s is refused before the days whose hours are kept', async (_what, query) => {
+  ])('%s is rejected before the days whose hours are kept', async (_what, query) => {
     const asked = { ...query, from: '2025-11-30', to: '2025-12-10' }
     await expect(report(asked)).rejects.toMatchObject({ code: 'invalid_request', field: 'from' })
     expect(await report({ ...query, from: '2025-12-03', to: '2025-12-10' })).toMatchObject({ rows: [] })
     expect(await report({ from: asked.from, to: asked.to, groupBy: ['week'] })).toMatchObject({ rows: [] })
   })
 
-  test('cover whole days, the first and the last included', async () => {
+  test('covers whole days, the first and the last included', async () => {
     const requests = async (from: string, to: string) => (await report({ from, to })).totals.requests
     expect(await requests('2026-03-10', '2026-03-10')).toBe(4)
     expect(await requests('2026-03-11', '2026-03-12')).toBe(3)
     expect(await requests('2026-03-10', '2026-03-11')).toBe(7)
   })
 
-  test('have at most 1,000 rows, the costliest first, and totals of all', async () => {
+  test('has at most 1,000 rows, the costliest first, and totals of all', async () => {
     const caller = await money.addCaller({ usdNano: 1_000_000_000n })
     const credits = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`method_${i}`, 1_001 - i]))
     await settle(caller, rpc('base-mainnet', credits), 500_000_000n)
@@ -193,7 +193,7 @@ describe.each(EITHER_ENGINE)('the usage cube on %s', (engine) => {
     expect(found.totals.amountNanoUsd).toBe(await chargesOf(caller))
   })
 
-  test('put rows of the same amount in the order of their dimensions', async () => {
+  test('puts rows of the same amount in the order of their dimensions', async () => {
     const caller = await money.addCaller({ usdNano: 1_000_000n })
     for (const model of ['b', 'C', 'a', 'ä']) await settle(caller, chat(model, 1, 0), 100n)
     const { rows } = await report({ groupBy: ['sku'] }, caller)

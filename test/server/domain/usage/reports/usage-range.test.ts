@@ -50,7 +50,7 @@ describe('the days of a usage report', () => {
     ['filter.networks', { filter: { networks: Array.from({ length: 101 }, String) } }],
     ['filter.apiKeyIds.0', { filter: { apiKeyIds: ['no uuid'] } }],
     ['groupBy.0', { groupBy: ['minute'] }],
-  ])('and the filter are refused at %s: %j', (field, query) => {
+  ])('are rejected like the filter at %s: %j', (field, query) => {
     expect(refusedField(query)).toBe(`invalid_request ${field}`)
   })
 })

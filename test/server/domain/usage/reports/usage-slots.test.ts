@@ -30,7 +30,7 @@ describe('slots of time', () => {
     ['Africa/Cairo', '2026-10-30', '2026-10-29T22:00', 24],
     // Midnight comes twice: the day begins with the first.
     ['America/Havana', '2026-11-01', '2026-11-01T04:00', 25],
-  ])('in %s the day %s begins at %s and has %d hours', (timeZone, day, startsAt, hours) => {
+  ])('follow the zone: in %s the day %s begins at %s and has %d hours', (timeZone, day, startsAt, hours) => {
     expect(slotsOf(timeZone, 'day', day)).toEqual([{ day, startsAt, hours }])
     const ofHours = slotsOf(timeZone, 'hour', day)
     expect(ofHours[0]?.startsAt).toBe(startsAt)
@@ -38,14 +38,14 @@ describe('slots of time', () => {
     expect(ofHours.every((slot) => slot.day === day && slot.hours <= 1)).toBe(true)
   })
 
-  it('of a day that a zone skipped do not exist', () => {
+  it('do not exist for a day that a zone skipped', () => {
     expect(slotsOf('Pacific/Apia', 'day', '2011-12-29', '2011-12-31').map(({ day }) => day)).toEqual([
       '2011-12-29',
       '2011-12-31',
     ])
   })
 
-  it('of weeks begin on Monday, of months on the first; at the edges they hold the days of the report', () => {
+  it('begin on Monday for weeks and on the first for months; at the edges they contain only the days of the report', () => {
     expect(slotsOf('Europe/Berlin', 'week', '2026-03-25', '2026-04-01')).toEqual([
       { day: '2026-03-23', startsAt: '2026-03-22T23:00', hours: 5 * 24 - 1 },
       { day: '2026-03-30', startsAt: '2026-03-29T22:00', hours: 3 * 24 },

@@ -32,7 +32,7 @@ function setUp(database: TestDatabase, now: string) {
 }
 
 describe.each(EITHER_ENGINE)('the retention of usage on %s', (engine) => {
-  test('gives each day its partition ahead of time, whoever else does so too, and leaves what began in the default one', async () => {
+  test("creates each day's partition ahead of time, also concurrently, and leaves rows that began in the default one", async () => {
     await using database = await createTestDatabase(engine)
     const { clock, retention, money, placesOf } = setUp(database, '2026-02-28T23:00:00.000Z')
     await Promise.all([retention.prepare(), retention.prepare()])
@@ -55,7 +55,7 @@ describe.each(EITHER_ENGINE)('the retention of usage on %s', (engine) => {
     expect((await money.ledger.verify()).checks.filter(({ ok }) => !ok)).toEqual([])
   })
 
-  test('drops what is older than it is kept, and events, sums and ledger still add up', async () => {
+  test('drops older usage, and events, sums and ledger still add up', async () => {
     await using database = await createTestDatabase(engine)
     const { clock, retention, closing, money, placesOf } = setUp(database, '2026-01-30T12:00:00.000Z')
     const caller = await money.addCaller({ usdNano: 1_000n, stakeNano: 5n })

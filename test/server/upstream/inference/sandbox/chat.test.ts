@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { chat, join, send, stream, streamData, user } from './sandbox-client.ts'
 
-describe('answers', () => {
-  test('are labelled, echo the question and are the same for the same request', async () => {
+describe('responses', () => {
+  test('are labelled, echo the question and are deterministic', async () => {
     const first = await chat({ messages: user('How are you?') })
     expect(first.message.content).toMatch(/^\[sandbox\] You said: "How are you\?"/)
     expect(first.choice.finish_reason).toBe('stop')
@@ -45,7 +45,7 @@ describe('answers', () => {
     expect(choice.finish_reason).toBe('stop')
   })
 
-  test('are as long as [[words:n]] asks', async () => {
+  test('are as long as [[words:n]] requests', async () => {
     const { message } = await chat({ messages: user('[[words:300]]') })
     expect(message.content?.split(' ')).toHaveLength(301)
   })
@@ -61,7 +61,7 @@ describe('answers', () => {
       expect(JSON.parse(Buffer.from(part).toString()).error.message).toMatch(message)
   })
 
-  test('to one endless word come at once', async () => {
+  test('are immediate for one endless word', async () => {
     const { usage } = await chat({ messages: user('a'.repeat(50_000)) })
     expect(usage?.prompt_tokens).toBeGreaterThan(1_000)
   })
@@ -70,7 +70,7 @@ describe('answers', () => {
 describe('streams', () => {
   const body = { messages: user('How are you?'), stream_options: { include_usage: true } }
 
-  test('give the same answer and usage as JSON, in several deltas, and end with [DONE]', async () => {
+  test('give the same response and usage as JSON, in several deltas, and end with [DONE]', async () => {
     const whole = await chat({ messages: body.messages })
     const data = await streamData(body)
     const chunks = await stream(body)
@@ -82,7 +82,7 @@ describe('streams', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage })
   })
 
-  test('without include_usage carry none', async () => {
+  test('carry no usage without include_usage', async () => {
     const chunks = await stream({ messages: body.messages })
     expect(chunks.every(({ usage }) => usage === undefined)).toBe(true)
   })
@@ -94,7 +94,7 @@ describe('streams', () => {
     expect(join(chunks, 'content', 1)).toContain('(choice 2)')
   })
 
-  test('end when the caller leaves', async () => {
+  test('end when the caller disconnects', async () => {
     const leaving = new AbortController()
     const response = await send({ messages: user('[[slow]] hi'), stream: true }, leaving.signal)
     const reading = (async () => {

@@ -41,7 +41,7 @@ test.each(['hello', '', '!?', '日本語のテキスト'])('%j has length one an
   expect(second).toEqual(first)
 })
 
-test('dimensions are as asked', async () => {
+test('dimensions are as requested', async () => {
   expect((await vectors('hello', { dimensions: 64 }))[0]).toHaveLength(64)
   expect((await sendEmbeddings({ input: 'hello', dimensions: 0 })).status).toBe(400)
 })

@@ -16,7 +16,7 @@ test('[[error:context]] is a context overflow', async () => {
   expect(JSON.parse(await readText(response.body)).error.code).toBe('context_length_exceeded')
 })
 
-test('[[error:timeout]] answers nothing until the caller leaves', async () => {
+test('[[error:timeout]] sends nothing until the caller disconnects', async () => {
   const leaving = new AbortController()
   const pending = send({ messages: user('[[error:timeout]]') }, leaving.signal)
   leaving.abort()
@@ -89,7 +89,7 @@ test('[[content:violation]] ends with content_filter', async () => {
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('content_filter')
 })
 
-test('[[slow]] gives the same answer', async () => {
+test('[[slow]] gives the same response', async () => {
   const chunks = await stream({ messages: user('[[slow]]'), max_tokens: 3 })
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('length')
 })

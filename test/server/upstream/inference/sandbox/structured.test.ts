@@ -34,7 +34,7 @@ describe('schema samples conform', () => {
     expect(() => schema.parse(sampleSchema(z.toJSONSchema(schema)))).not.toThrow()
   })
 
-  test('of local references, and of references without end', () => {
+  test('for local references, and for endless references', () => {
     const $defs = { point: { type: 'object', properties: { x: { type: 'integer', minimum: 5 } }, required: ['x'] } }
     const both = {
       type: 'object',
@@ -46,7 +46,7 @@ describe('schema samples conform', () => {
     expect(sampleSchema({ $ref: 'https://example.com/schema' })).toBe('[sandbox]')
   })
 
-  test('of a schema that doubles at each of 40 levels, in bounded work', () => {
+  test('for a schema that doubles at each of 40 levels, in bounded work', () => {
     const levels = Array.from({ length: 40 }, (_, level) => {
       const next = { $ref: `#/$defs/l${level + 1}` }
       return [`l${level}`, { type: 'object', properties: { a: next, b: next }, required: ['a', 'b'] }]
@@ -63,7 +63,7 @@ describe('schema samples conform', () => {
     [{ type: 7 }],
     [{ type: 'array', minItems: 1e9 }],
     [{ multipleOf: 0, type: 'number' }],
-  ])('of nonsense %j are some JSON', (schema) => {
+  ])('as any JSON for nonsense %j', (schema) => {
     expect(JSON.parse(JSON.stringify(sampleSchema(schema)))).toBeDefined()
   })
 })
@@ -109,12 +109,12 @@ describe('tools', () => {
     expect(names(await chat({ messages, tools, parallel_tool_calls: false }))).toEqual(['get_weather'])
   })
 
-  test('nothing is called when none is asked for, or tool_choice is none', async () => {
+  test('are not called if none is requested, or tool_choice is none', async () => {
     expect(names(await chat({ messages: user('hi'), tools }))).toBeUndefined()
     expect(names(await chat({ messages: user('get_time'), tools, tool_choice: 'none' }))).toBeUndefined()
   })
 
-  test('a tool result is answered in text, so that agent loops end', async () => {
+  test('a tool result gets a text, so agent loops end', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'get_time', arguments: '{}' } }
     const messages = [
       ...user('get_time please'),

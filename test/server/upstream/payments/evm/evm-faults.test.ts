@@ -136,7 +136,7 @@ describe('a payment is neither lost nor invented when', () => {
     [-32_603, 'Internal error'],
     [-32_000, 'header not found'],
     [429, 'Too Many Requests'],
-  ])('the node says %i, %s, to reads: that is no word on the payment', async (code, message) => {
+  ])('the node returns %i, %s, to reads, which is no evidence about the payment', async (code, message) => {
     const owner = createPayer()
     const wallet = await chain.deployWallet(owner.address)
     await chain.fund(wallet, 20_000_000n)

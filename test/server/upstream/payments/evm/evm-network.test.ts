@@ -64,7 +64,7 @@ async function pay(network: PaymentNetwork, payload: EvmPayload) {
 }
 
 describe('a payment on an EVM chain', () => {
-  it('is told before it is sent, and looked up by its transaction and by its nonce alike', async () => {
+  it('is reported before it is sent, and found by its transaction and by its nonce alike', async () => {
     const network = await create()
     const payload = await signAuthorization(await createFundedPayer(chain))
     const payment = network.read(enveloped(payload))
@@ -89,7 +89,7 @@ describe('a payment on an EVM chain', () => {
     expect(await lookUp(network, payment)).toEqual({ kind: 'pending', sent: false })
   })
 
-  it('tells the payments of one transaction apart', async () => {
+  it('distinguishes the payments of one transaction', async () => {
     const network = await create()
     const payloads = await Promise.all(
       [5_000_000n, 5_000_000n, 6_000_000n].map(async (value) =>
@@ -128,7 +128,7 @@ describe('a payment on an EVM chain', () => {
     expect(await expiring(now - 130n)).toEqual({ kind: 'impossible', reason: 'authorization_expired' })
   })
 
-  it('is not paid before it has the confirmations that are asked for', async () => {
+  it('is not paid before it has the required confirmations', async () => {
     const network = await create({ confirmations: 3 })
     const payload = await signAuthorization(await createFundedPayer(chain))
     const hash = await frontRun(chain, payload)
@@ -138,7 +138,7 @@ describe('a payment on an EVM chain', () => {
     expect(await lookUp(network, payment)).toMatchObject({ kind: 'paid' })
   })
 
-  it('that was taken before the payee was changed is settled, and found, for the one that it was signed for', async () => {
+  it('is settled and found for its original payee if the payee was changed later', async () => {
     const [before, after] = [await create(), await create({ payTo: createPayer().address })]
     const payload = await signAuthorization(await createFundedPayer(chain))
     const payment = before.read(enveloped(payload))
@@ -150,7 +150,7 @@ describe('a payment on an EVM chain', () => {
     expect(await chain.balanceOf(MERCHANT_ADDRESS)).toBe(received + 5_000_000n)
   })
 
-  it('of a contract wallet counts by EIP-1271 alone', async () => {
+  it('counts by EIP-1271 alone if a contract wallet signed it', async () => {
     const network = await create()
     const owner = createPayer()
     const wallet = await chain.deployWallet(owner.address)
@@ -160,7 +160,7 @@ describe('a payment on an EVM chain', () => {
     expect(verdict).toMatchObject({ valid: false, mayBePaid: false })
   })
 
-  it('of a key that runs the code of a contract (EIP-7702) counts as that code says, as in the token', async () => {
+  it("is verified by the contract if its key runs a contract's code (EIP-7702), as in the token", async () => {
     const network = await create()
     const [owner, stranger] = [createPayer(), createPayer()]
     for (const payer of [owner, stranger]) {
@@ -173,7 +173,7 @@ describe('a payment on an EVM chain', () => {
     expect((await pay(network, await signAuthorization(stranger))).verdict).toMatchObject({ valid: false })
   })
 
-  it('of a wallet that is not deployed is taken only by a factory that the operator allows', async () => {
+  it('is accepted from an undeployed wallet only with a factory that the operator allows', async () => {
     const refusing = await create()
     const payload = await signAsUndeployedWallet(chain, createPayer())
     await chain.fund(payload.authorization.from, 20_000_000n)
@@ -202,7 +202,7 @@ describe('the facilitator of a key', () => {
     expect(paid.map(({ outcome }) => outcome?.kind)).toEqual(payloads.map(() => 'settled'))
   })
 
-  it('leaves no gap behind a transaction that the chain would refuse, and sends none', async () => {
+  it('leaves no gap behind a transaction that the chain would reject, and sends none', async () => {
     const network = await create()
     const payer = createPayer()
     const counted = () => chain.client.getTransactionCount({ address: facilitatorAddress })
@@ -239,14 +239,14 @@ describe('a transaction that a gateway hands over twice', () => {
 })
 
 describe('a node', () => {
-  it('of another chain is never asked about payments', async () => {
+  it('is never used to check payments if it serves another chain', async () => {
     await using other = await startAnvil({ chainId: 1 })
     const network = await create({ rpcUrl: other.url })
     expect(await network.inspect()).toEqual(['Payments on eip155:8453 are off: the configured node serves chain 1'])
     await expect(network.requirement(5_000_000n)).rejects.toMatchObject({ code: 'payment_not_configured' })
   })
 
-  it('whose token does not count in millionths takes no payment; one without the token is named', async () => {
+  it('takes no payments if its token does not have six decimals, and is named if it lacks the token', async () => {
     const [asset, nowhere] = [`0x${'18'.repeat(20)}`, `0x${'19'.repeat(20)}`] as const
     // Answers 18, whatever it is asked.
     await chain.client.setCode({ address: asset, bytecode: '0x601260005260206000f3' })
@@ -257,7 +257,7 @@ describe('a node', () => {
     expect(await (await create({ asset: nowhere })).inspect()).toContain(`${nowhere} is not a token contract`)
   })
 
-  it('that does not answer leaves a payment unjudged', async () => {
+  it('leaves a payment undecided if it does not respond', async () => {
     const network = await create({ rpcUrl: 'http://127.0.0.1:9' })
     const payment = network.read(enveloped(await signAuthorization(createPayer())))
     await expect(network.verify(payment)).rejects.toThrow()

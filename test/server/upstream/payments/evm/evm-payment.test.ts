@@ -51,7 +51,7 @@ describe('reading an EIP-3009 payment', () => {
     expect(new Set(read.map(({ wire }) => JSON.stringify(wire))).size).toBe(1)
   })
 
-  it('does not tell cases of hexadecimal apart, and any other change does', () => {
+  it('ignores the case of hexadecimal, and distinguishes any other change', () => {
     fc.assert(
       fc.property(payload, fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }), (one, mask) => {
         const { signature, authorization: signed } = one
@@ -93,7 +93,7 @@ describe('reading an EIP-3009 payment', () => {
     ['signature', '0x12', 'payload.signature: must be 0x and the hexadecimal of 65 to 3,000 bytes'],
     ['validAfter', '0x1', 'payload.authorization.validAfter: must be a decimal string of Unix seconds'],
     ['nonce', '1', 'payload.authorization.nonce: must be 0x and 64 hexadecimal digits'],
-  ])('says in words what %s must be', async (field, value, words) => {
+  ])('says what %s must be', async (field, value, words) => {
     const { signature, authorization: fields } = await signAuthorization(createPayer())
     const wrong =
       field === 'signature'
@@ -111,7 +111,7 @@ describe('reading an EIP-3009 payment', () => {
     )
   })
 
-  it('of anything else fails by code and never otherwise', () => {
+  it('fails by code and in no other way for anything else', () => {
     const mutilated = fc.record({ signature: fc.anything(), authorization: fc.anything() })
     fc.assert(
       fc.property(fc.oneof(fc.anything(), mutilated), (value) => {

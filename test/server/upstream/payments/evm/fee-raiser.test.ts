@@ -53,7 +53,7 @@ const isMined = async (hash: Hash) =>
   (await chain.client.getTransaction({ hash }).catch(() => null))?.blockNumber != null
 
 describe('a transaction that waits because fees rose', () => {
-  it('is replaced under its nonce by one that offers more, and the chain takes one of them', async () => {
+  it('is replaced under its nonce by one with a higher fee, and the chain includes one of them', async () => {
     const key = useKey()
     const { told, onTransaction } = await sendTransfer(key)
     await chain.raiseBaseFee('500')
@@ -64,7 +64,7 @@ describe('a transaction that waits because fees rose', () => {
     expect([await paid(), await Promise.all(told.map(isMined))]).toEqual([PAID, [false, true]])
   })
 
-  it('is left alone while its offer is good, and once it is in a block', async () => {
+  it('is left unchanged while its offer is good, and once it is in a block', async () => {
     const key = useKey()
     const { told, onTransaction } = await sendTransfer(key)
     await key.raiser.raise(told, onTransaction)
@@ -97,7 +97,7 @@ describe('a transaction that waits because fees rose', () => {
     expect(await paid()).toBe(PAID)
   })
 
-  it('is not sent when the replacement could not be stored before', async () => {
+  it('is not sent if the replacement could not be stored first', async () => {
     const key = useKey()
     const { told } = await sendTransfer(key)
     await chain.raiseBaseFee('500')

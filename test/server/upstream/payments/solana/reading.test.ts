@@ -60,7 +60,7 @@ function codeOf(run: () => unknown): string {
 }
 
 describe('a payment is read when it is the stock transaction and nothing else', () => {
-  test('with its payer, its amount and its canonical wire form', async () => {
+  test('its payer, its amount and its canonical wire form are returned', async () => {
     const payload = await sign({ value: 12_345_678n, memo: 'a' })
     expect(read(payload)).toEqual({
       network: SOLANA_NETWORK,
@@ -87,14 +87,14 @@ describe('a payment is read when it is the stock transaction and nothing else', 
     })
   })
 
-  test('with up to four memos and wallet assertions after the transfer', async () => {
+  test('up to four memos and wallet assertions may follow the transfer', async () => {
     const assertion = { programAddress: LIGHTHOUSE, accounts: [], data: new Uint8Array([9]) }
     expect(read(await sign({ more: [assertion, assertion, assertion] })).amountAtomic).toBe(5_000_000n)
     const tooMany = await sign({ more: [assertion, assertion, assertion, memoInstruction('b')] })
     expect(codeOf(() => read(tooMany))).toBe('payment_invalid')
   })
 
-  test('as one claim, whatever stands in the place of the signature that the facilitator will give', async () => {
+  test("the claim is the same for any bytes in the place of the facilitator's signature", async () => {
     const { transaction } = await sign()
     const other = Uint8Array.from(BYTES.encode(transaction))
     other.fill(7, 1, 65)
@@ -104,7 +104,7 @@ describe('a payment is read when it is the stock transaction and nothing else', 
   })
 })
 
-describe('a transaction that could cost the facilitator, or pay another, is refused:', () => {
+describe('a transaction that could cost the facilitator, or pay another, is rejected:', () => {
   const cases: [string, string, (stranger: Address) => SolanaPaymentOptions | Promise<SolanaPaymentOptions>][] = [
     ['another payee', 'payment_recipient_wrong', (stranger) => ({ payTo: stranger })],
     [
@@ -168,7 +168,7 @@ describe('a transaction that could cost the facilitator, or pay another, is refu
     expect(codeOf(() => own.read(envelope))).toBe('payment_payer_invalid')
   })
 
-  test('a payer that is no key, and so could never sign in', async () => {
+  test('a payer that is not a key, and so could never sign in', async () => {
     const vault = await tokenAccountOf(payer.address)
     const transfer = {
       programAddress: TOKEN_PROGRAM,

@@ -58,7 +58,7 @@ const paid = (payment: SignedPayment, transactionId: unknown = expect.any(String
 })
 
 describe('a local facilitator', () => {
-  test('tells the transaction before it is sent, and moves exactly the amount', async () => {
+  test('reports the transaction before it is sent, and moves exactly the amount', async () => {
     const payment = await sign({ value: 12_345_678n })
     expect(await network.verify(payment)).toEqual({ valid: true })
     let seenBefore: unknown
@@ -96,7 +96,7 @@ describe('a local facilitator', () => {
     expect(await chain.balanceOf(SOLANA_MERCHANT_ADDRESS)).toBe(20_000_000n)
   })
 
-  test('refuses without a fee what the chain would not take', async () => {
+  test('rejects without a fee what the chain would not take', async () => {
     const poor = await createSolanaPayer(chain, 4_999_999n)
     payer = poor
     const payment = await sign()
@@ -106,7 +106,7 @@ describe('a local facilitator', () => {
     expect(chain.node.svm.getBalance(SOLANA_FACILITATOR_ADDRESS)).toBe(lamports)
   })
 
-  test('leaves the outcome open while the chain stands still, and finds the transfer when it goes on', async () => {
+  test('leaves the outcome open while the chain is stalled, and finds the transfer when it continues', async () => {
     const payment = await sign()
     chain.ledger.stopProcessing()
     expect((await settle(payment)).outcome).toEqual({ kind: 'unknown', reason: 'settlement_pending' })
@@ -125,7 +125,7 @@ describe('a local facilitator', () => {
 })
 
 describe('our own node says', () => {
-  test('that a payment is impossible only when its blockhash is gone for longer than any clock or node may lag', async () => {
+  test('a payment is impossible only when its blockhash is gone for longer than any clock or node may lag', async () => {
     const payment = await sign()
     expect(await lookUp(payment)).toEqual({ kind: 'pending', sent: false })
     chain.ledger.expireBlockhash()
@@ -143,7 +143,7 @@ describe('our own node says', () => {
     await expect(lookUp(payment)).rejects.toThrow('history')
   })
 
-  test('that a transaction which failed on the chain pays nothing', async () => {
+  test('a transaction that failed on the chain pays nothing', async () => {
     const payment = await sign()
     await chain.fund(payer.address, 0n)
     const { told } = await settle(payment)
@@ -161,7 +161,7 @@ describe('our own node says', () => {
     })
   })
 
-  test('that a payment arrived also when the facilitator has another key by now', async () => {
+  test('a payment arrived even if the facilitator has another key now', async () => {
     const [arrived, open] = [await sign(), await sign()]
     await settle(arrived)
     const privateKey = base58.encode(nacl.sign.keyPair().secretKey)
@@ -181,7 +181,7 @@ describe('our own node says', () => {
     expect(await network.inspect()).toEqual([expect.stringContaining('genesis')])
   })
 
-  test('what keeps payments from arriving', async () => {
+  test('which problems keep payments from arriving', async () => {
     expect(await network.inspect()).toEqual([])
     const { address } = await generateKeyPairSigner()
     expect(await createSolanaTestNetwork(chain, { payTo: address }).inspect()).toEqual([
@@ -216,7 +216,7 @@ describe('a facilitator behind a URL', () => {
     expect(await lookUp(payment, ...told)).toEqual(paid(payment, told[0]))
   })
 
-  test('is offered by its last known fee payer while it is away, and asked again in its turn', async () => {
+  test('is offered with its last known fee payer while it is away, and queried again later', async () => {
     const clock = createFakeClock()
     const settings = { facilitator: { kind: 'remote', url: facilitator.url } } as const
     const remote = createSolanaTestNetwork(chain, settings, clock)
@@ -232,7 +232,7 @@ describe('a facilitator behind a URL', () => {
     await expect(createSolanaTestNetwork(chain, settings, clock).requirement(5_000_000n)).rejects.toThrow()
   })
 
-  test('refuses what it would not sign; the payer may still have it settled elsewhere', async () => {
+  test('rejects what it would not sign; the payer may still have it settled elsewhere', async () => {
     const stranger = await generateKeyPairSigner()
     const payment = await sign({ feePayer: stranger.address })
     expect(await network.verify(payment)).toMatchObject({ valid: false, mayBePaid: true })

@@ -27,11 +27,11 @@ describe.each([
   ['LF', '\n'],
   ['CRLF', '\r\n'],
   ['CR', '\r'],
-])('with %s line breaks', (_, line) => {
+])('frames with %s line breaks', (_, line) => {
   const frames = DATA.map((frame) => frame.replaceAll('\n', line) + line + line)
   const text = frames.join('')
 
-  test('two pieces cut at any byte give the same frames', () => {
+  test('are the same for two pieces cut at any byte', () => {
     for (let position = 0; position <= Buffer.byteLength(text); position++) {
       const { frames: found, rest } = run(cut(text, [position]))
       expect({ position, found, rest }).toEqual({ position, found: frames, rest: '' })
@@ -51,7 +51,7 @@ describe.each([
     )
   })
 
-  test('what has no end yet is kept back', () => {
+  test('are kept back until they are complete', () => {
     const { frames: found, rest } = run(cut(`${text}data: half`, [5, 20]))
     expect(found).toEqual(frames)
     expect(rest).toBe('data: half')

@@ -33,7 +33,7 @@ describe('a stream cut at any byte', () => {
 })
 
 describe('bytes pass untouched', () => {
-  test('where the provider uses our name', () => {
+  test('if the provider uses our name', () => {
     const frames = answerFrames(['a', 'b']).slice(0, -2)
     expect(
       readAll(
@@ -49,7 +49,7 @@ describe('bytes pass untouched', () => {
     ['a text that quotes an error', chunkFrame({ content: '{"error": 1, "usage": {}}' })],
     ['usage and error of null', chunkFrame({ content: 'x' }, { rest: { usage: null, error: null } })],
     ['members of other names', chunkFrame({ content: 'x' }, { rest: { x_info: { a: [1, 2] } } })],
-  ])('with %s', (_, frame) => {
+  ])('if they contain %s', (_, frame) => {
     const first = chunkFrame({ role: 'assistant' })
     const { delivered, reader } = readAll([Buffer.from(first + frame)], 'upstream-m')
     expect(JSON.stringify(delivered)).toBe(JSON.stringify(first + frame))
@@ -102,13 +102,13 @@ describe('the end of a choice', () => {
     expect(ended).toEqual([0])
   })
 
-  test('in the chunk of the last content is kept back alone', () => {
+  test('is kept back alone if it is in the chunk of the last content', () => {
     const { delivered, finishes } = finishOf([chunkFrame({ content: 'a' }, { finish: 'length' })])
     expect(delivered).toContain('"delta":{"content":"a"},"finish_reason":null')
     expect(finishes).toContain('"delta":{},"finish_reason":"length"')
   })
 
-  test('of one choice does not keep back the others', () => {
+  test('does not keep back the other choices', () => {
     const { delivered, finishes, ended } = finishOf([
       chunkFrame({ content: 'a' }, { index: 1, finish: 'stop' }),
       chunkFrame({ content: 'later' }),
@@ -153,7 +153,7 @@ test.each([
   expect(delivered).toBe(frames[0])
 })
 
-test('a usage chunk that is no JSON is dropped, since clients fail on it', () => {
+test('a usage chunk that is not JSON is dropped, since clients fail on it', () => {
   const broken = 'data: {"choices":[],"usage":{"prompt_tokens":NaN}}\n\n'
   const { delivered, reader } = readAll([bytesOf([chunkFrame({ content: 'a' }), broken])], 'upstream-m')
   expect([delivered, reader.usage]).toEqual([chunkFrame({ content: 'a' }), undefined])

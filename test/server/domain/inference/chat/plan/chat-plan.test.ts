@@ -63,7 +63,7 @@ describe('accepted', () => {
   })
 })
 
-describe('refused with invalid_request that names the field', () => {
+describe('rejected with invalid_request that names the field', () => {
   test.each([
     [{ messages: undefined }, 'messages'],
     [{ messages: [] }, 'messages'],
@@ -155,7 +155,7 @@ describe('the context', () => {
     [{ messages: [{ role: 'user', content: 'word '.repeat(2_000) }] }],
     [{ messages: [{ role: 'user', content: 'word '.repeat(1_500) }], max_tokens: 600 }],
     [{ messages: [{ role: 'user', content: ' '.repeat(1_000_000) }] }],
-  ])('a prompt that does not fit is refused: case %#', async (body) => {
+  ])('a prompt that does not fit is rejected: case %#', async (body) => {
     await expect(harness.plan(body)).rejects.toMatchObject({
       code: 'context_length_exceeded',
       field: 'messages',
@@ -186,7 +186,7 @@ describe('the context', () => {
     await expect(harness.plan({ tools })).resolves.toMatchObject({ promptTokens: expect.any(Number) })
   })
 
-  test('a prompt that fits is not refused for what the model could write at most', async () => {
+  test('a prompt that fits is not rejected for what the model could write at most', async () => {
     const plan = await harness.plan({ messages: [{ role: 'user', content: 'word '.repeat(1_500) }] })
     expect(plan.heldCompletionTokens).toBeLessThan(500)
   })
@@ -200,7 +200,7 @@ describe('the hold', () => {
     expect(plan.ratePlan.tokens?.weight).toBe(5 + 150)
   })
 
-  test("takes the model's cap where the caller has no limit, and an ordinary answer from the token window", async () => {
+  test("takes the model's cap where the caller has no limit, and an ordinary response from the token window", async () => {
     const plan = await plain.plan({})
     expect(plan.holdNanoUsd).toBe(23n * 1_000n + 1_000n * 2_000n)
     expect(plan.ratePlan.tokens?.weight).toBe(5 + 1_000)
@@ -221,7 +221,7 @@ describe('the hold', () => {
     expect((await harness.plan(body)).promptTokens).toBeGreaterThan(100)
   })
 
-  test('a 20,000-letter word is measured, not refused with a fault', async () => {
+  test('a 20,000-letter word is measured, not rejected with a fault', async () => {
     const long = createChatHarness({ router, model: { contextTokens: 100_000 } })
     const plan = await long.plan({ messages: [{ role: 'user', content: 'a'.repeat(20_000) }] })
     expect(plan.promptTokens).toBeGreaterThan(2_000)

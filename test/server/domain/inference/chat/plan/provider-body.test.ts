@@ -110,7 +110,7 @@ describe('thinking', () => {
   })
 })
 
-describe('forms that providers refuse are straightened', () => {
+describe('forms that providers reject are straightened', () => {
   const schema = { type: 'object', properties: {} }
   test.each([
     [{ tools: [] }, { tools: undefined }],

@@ -24,7 +24,7 @@ describe('accepted', () => {
   })
 })
 
-describe('refused naming the parameter', () => {
+describe('rejected naming the parameter', () => {
   test.each([
     [{ enable_web_search: 'on' }, 'enable_web_search', /no web search/],
     [{ enable_web_search: 'auto' }, 'enable_web_search', /no web search/],
@@ -67,7 +67,7 @@ test('the suffix overrides the object, with booleans as words', () => {
   expect(read1.echo).toMatchObject({ strip_thinking_response: false, disable_thinking: true })
 })
 
-test('a switched-on parameter in a model suffix is refused by its name', async () => {
+test('a switched-on parameter in a model suffix is rejected by its name', async () => {
   const harness = createChatHarness({ router: scriptRouter(() => jsonAnswer(completion({ content: 'x' }))) })
   await expect(harness.plan({ model: 'm:enable_web_search=on' })).rejects.toMatchObject({
     code: 'invalid_request',

@@ -50,7 +50,7 @@ describe('count', () => {
     expect(await meterOf(frames).count()).toBe(tokens)
   })
 
-  test('stays the same when it is repeated, and goes on from there', async () => {
+  test('stays the same when it is repeated, and continues from there', async () => {
     const meter = meterOf([chunkFrame({ content: 'one two' })])
     expect(await Promise.all([meter.count(), meter.count()])).toEqual([2, 2])
     meter.add(Buffer.from(chunkFrame({ content: ' three' })), 1)
