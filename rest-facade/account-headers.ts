@@ -1,9 +1,9 @@
-import { type Currency, formatUsd, formatUsdFixed } from '../server/domain/money.ts'
-import type { Balance } from '../server/domain/ledger/ledger.ts'
-import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'
-import type { RateGrant } from '../server/domain/rate-limits/rate-plan.ts'
 import type { Caller } from '../server/domain/caller.ts'
 import type { DomainError } from '../server/domain/errors.ts'
+import type { Balance } from '../server/domain/ledger/ledger.ts'
+import type { MeteredRequest } from '../server/domain/metering/metered-request.ts'
+import { type Currency, formatUsd, formatUsdFixed } from '../server/domain/money.ts'
+import type { RateGrant } from '../server/domain/rate-limits/rate-plan.ts'
 import type { Exchange } from './exchange.ts'
 import { MANAGEMENT_LIMITS, type Route, type RouteLimits } from './route.ts'
 

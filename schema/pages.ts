@@ -1,7 +1,7 @@
+import { itemAt } from '../server/domain/item-at.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, type Page, PageRequest } from '../server/domain/page.ts'
 import { described } from '../server/domain/validation/described.ts'
 import { builder } from './builder.ts'
-import { itemAt } from '../server/domain/item-at.ts'
 
 /** The arguments of every connection: lists are read forwards only, newest first. */
 export const pageArgs = builder.args((t) => ({

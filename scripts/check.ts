@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dirname, '..')
 const TOOLS = join(ROOT, 'node_modules/.bin')
 
 const CHECKS: readonly { name: string; command: string; args: readonly string[] }[] = [
-  { name: 'format', command: join(TOOLS, 'biome'), args: ['format', '.'] },
+  { name: 'format', command: join(TOOLS, 'biome'), args: ['check', '.'] },
   { name: 'lint', command: join(TOOLS, 'oxlint'), args: ['--type-aware', '--quiet'] },
   { name: 'types', command: join(TOOLS, 'tsc'), args: ['--noEmit'] },
   { name: 'unused code', command: join(TOOLS, 'knip'), args: [] },

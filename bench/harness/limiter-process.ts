@@ -1,5 +1,5 @@
-import { RedisWindowStore } from '../../server/store/redis/redis-window-store.ts'
 import { closeRedis, createRedis } from '../../server/store/redis/redis-client.ts'
+import { RedisWindowStore } from '../../server/store/redis/redis-window-store.ts'
 import type { Arrival, Booking, LimiterJob } from './limiter.ts'
 import { REDIS_URL } from './redis-server.ts'
 

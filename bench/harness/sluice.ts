@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { ENVIRONMENT } from './environment.ts'
 import { REDIS_URL } from './redis-server.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
-import { ENVIRONMENT } from './environment.ts'
 
 export interface Sluice extends AsyncDisposable {
   server: ServerProcess

@@ -1,9 +1,9 @@
 import { Client } from 'pg'
 import { createPostgresDatabase } from '../../server/db/database.ts'
 import { migrateToLatest } from '../../server/db/migrate.ts'
+import { ENVIRONMENT } from './environment.ts'
 import { createTemporaryDatabase } from './temporary-database.ts'
 import { generateUsage } from './usage-generator.ts'
-import { ENVIRONMENT } from './environment.ts'
 
 const EVENTS = ENVIRONMENT.events
 /** A database that an earlier run filled and kept, because filling takes minutes. */

@@ -1,4 +1,4 @@
-import { judge, ratioOf, type Report, roundRows } from '../harness/report.ts'
+import { judge, type Report, ratioOf, roundRows } from '../harness/report.ts'
 import { measureRounds } from '../harness/rounds.ts'
 import { describeLoad, type ScenarioOptions } from '../harness/scenario.ts'
 import { setUpChat } from './contenders.ts'

@@ -1,6 +1,6 @@
-import { startFakeNode, startProvider } from '../harness/servers.ts'
 import { judge, type Report } from '../harness/report.ts'
 import type { ScenarioOptions } from '../harness/scenario.ts'
+import { startFakeNode, startProvider } from '../harness/servers.ts'
 import { BENCH_MODEL, createAccounts, OPERATOR_TOKEN, type Sluice, startSluice } from '../harness/sluice.ts'
 import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 

@@ -1,7 +1,7 @@
 import type { Target } from '../harness/load.ts'
 import { findProcesses } from '../harness/process-figures.ts'
 import { findRedisProcess } from '../harness/redis-server.ts'
-import { judge, ratioOf, type Report, roundRows } from '../harness/report.ts'
+import { judge, type Report, ratioOf, roundRows } from '../harness/report.ts'
 import { type Contender, measureRounds } from '../harness/rounds.ts'
 import { describeLoad, type ScenarioOptions } from '../harness/scenario.ts'
 import { startBareProxy, startFakeNode, startProvider } from '../harness/servers.ts'

@@ -6,7 +6,7 @@ import { systemClock } from '../../server/domain/clock.ts'
 import { formatSignInMessage } from '../../server/domain/wallets/sign-in/sign-in-message.ts'
 import { SignInService } from '../../server/domain/wallets/sign-in/sign-in-service.ts'
 import { createMemoryClaims } from '../../test/support/memory-claims.ts'
-import { judge, ratioOf, type Report } from '../harness/report.ts'
+import { judge, type Report, ratioOf } from '../harness/report.ts'
 import type { ScenarioOptions } from '../harness/scenario.ts'
 import { median } from '../harness/statistics.ts'
 

@@ -14,7 +14,7 @@ import type { ScenarioOptions } from '../harness/scenario.ts'
 import { startProvider } from '../harness/servers.ts'
 import { createAccounts, startSluice } from '../harness/sluice.ts'
 import { quantileOf } from '../harness/statistics.ts'
-import { type SubscriberReport, startSubscribers, type Subscribers } from '../harness/subscribers.ts'
+import { type SubscriberReport, type Subscribers, startSubscribers } from '../harness/subscribers.ts'
 import { createTemporaryDatabase } from '../harness/temporary-database.ts'
 
 const ACCOUNTS = 500

@@ -1,8 +1,8 @@
 import type { Caller } from '../../server/domain/caller.ts'
-import type { RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
 import type { DomainError } from '../../server/domain/errors.ts'
 import type { ChatCompletion } from '../../server/domain/inference/chat/chat-service.ts'
 import { ChatRequest } from '../../server/domain/inference/chat/plan/chat-request.ts'
+import type { RatePlan } from '../../server/domain/rate-limits/rate-plan.ts'
 import { invalidField } from '../../server/domain/validation/parse-input.ts'
 import type { Exchange } from '../exchange.ts'
 import { journalOf } from '../idempotency.ts'
@@ -11,7 +11,7 @@ import { modelNameOf } from '../models/model-name-of.ts'
 import { defineRoute, JSON_BODY_BYTES_MAX } from '../route.ts'
 import { PROVIDER_ERRORS } from '../route-errors.ts'
 import { ChatCompletionBody } from './chat-completion-body.ts'
-import { eventStream, EVENT_STREAM } from './event-stream.ts'
+import { EVENT_STREAM, eventStream } from './event-stream.ts'
 
 export const createChatCompletionRoute = defineRoute({
   method: 'post',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Embeddings } from '../../server/domain/inference/embeddings/embedding-service.ts'
 import { EmbeddingRequest } from '../../server/domain/inference/embeddings/embedding-request.ts'
+import type { Embeddings } from '../../server/domain/inference/embeddings/embedding-service.ts'
 import { journalOf } from '../idempotency.ts'
 import { modelHeaders, toKeptAnswer } from '../models/model-headers.ts'
 import { modelNameOf } from '../models/model-name-of.ts'

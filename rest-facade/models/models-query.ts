@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ModelPrivacy, Caller } from '../../server/domain/caller.ts'
+import type { Caller, ModelPrivacy } from '../../server/domain/caller.ts'
 import { MODEL_TYPES } from '../../server/domain/catalogue/model-definition.ts'
 
 export const ListModelsQuery = z.object({ type: z.enum([...MODEL_TYPES, 'all', 'code']).default('text') })

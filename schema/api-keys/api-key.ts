@@ -1,5 +1,4 @@
 import type { ApiKey, ConsumptionLimits, LimitPeriod } from '../../server/domain/api-keys/api-key.ts'
-import type { ApiKeyType, ModelPrivacy } from '../../server/domain/caller.ts'
 import {
   type ApiKeyUsage,
   NO_USAGE,
@@ -7,6 +6,7 @@ import {
   remainingOf,
   type SpendNano,
 } from '../../server/domain/api-keys/key-spend.ts'
+import type { ApiKeyType, ModelPrivacy } from '../../server/domain/caller.ts'
 import { AccountType } from '../account/account.ts'
 import { builder } from '../builder.ts'
 import { type GraphQLContext, requireCaller } from '../context.ts'

@@ -1,5 +1,5 @@
-import type { RequestLine, RequestRecord } from '../../server/domain/requests/request-record.ts'
 import type { UsageModelType, UsageOutcome } from '../../server/domain/metering/hold.ts'
+import type { RequestLine, RequestRecord } from '../../server/domain/requests/request-record.ts'
 import { RPC_SKU_PREFIX } from '../../server/domain/usage/reports/usage.ts'
 import { CurrencyType } from '../account/balance.ts'
 import { builder } from '../builder.ts'

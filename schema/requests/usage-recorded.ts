@@ -1,8 +1,8 @@
+import { PageRequest } from '../../server/domain/page.ts'
 import type { SettledRequests } from '../../server/domain/requests/request-record.ts'
 import { described } from '../../server/domain/validation/described.ts'
 import { builder } from '../builder.ts'
 import { requireCaller } from '../context.ts'
-import { PageRequest } from '../../server/domain/page.ts'
 import { RequestType } from './request.ts'
 
 /** The maximum content of one event, for its complexity. */

@@ -1,4 +1,3 @@
-import { described } from '../../server/domain/validation/described.ts'
 import {
   AccountIdInput,
   AccountPageInput,
@@ -11,8 +10,9 @@ import {
   SuspendAccountInput,
 } from '../../server/domain/accounts/inputs.ts'
 import { formatUsd } from '../../server/domain/money.ts'
-import { toAccountRecord } from './account-record.ts'
+import { described } from '../../server/domain/validation/described.ts'
 import { toRequestRecord, toTransferRecord } from './account-history-records.ts'
+import { toAccountRecord } from './account-record.ts'
 import { operatorProcedure, router } from './trpc.ts'
 
 export const accountsRouter = router({

@@ -1,7 +1,7 @@
 import { ListActionsInput } from '../../server/domain/audit/inputs.ts'
 import type { OperatorAction } from '../../server/domain/audit/operator-action.ts'
-import { operatorProcedure, router } from './trpc.ts'
 import { described } from '../../server/domain/validation/described.ts'
+import { operatorProcedure, router } from './trpc.ts'
 
 export const auditRouter = router({
   /** Actions of operators, newest first. */

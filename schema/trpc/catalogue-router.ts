@@ -1,5 +1,3 @@
-import { described } from '../../server/domain/validation/described.ts'
-import type { ModelInForce } from '../../server/domain/catalogue/model-timeline.ts'
 import {
   CHANGEABLE_FIELDS,
   type JudgedChange,
@@ -14,6 +12,8 @@ import {
   SetPriceInput,
   WithdrawChangeInput,
 } from '../../server/domain/catalogue/changes/inputs.ts'
+import type { ModelInForce } from '../../server/domain/catalogue/model-timeline.ts'
+import { described } from '../../server/domain/validation/described.ts'
 import { type OperatorContext, operatorProcedure, router } from './trpc.ts'
 
 /** The catalogue while the service runs: each change has a reason, may begin later, and stays in the history. */

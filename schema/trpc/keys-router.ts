@@ -4,8 +4,8 @@ import type { ApiKeyWithUsage } from '../../server/domain/api-keys/api-key-servi
 import { CreateAccountKeyInput, RevokeAccountKeyInput } from '../../server/domain/api-keys/inputs.ts'
 import type { SpendNano } from '../../server/domain/api-keys/key-spend.ts'
 import { formatUsd } from '../../server/domain/money.ts'
-import { operatorProcedure, router } from './trpc.ts'
 import { described } from '../../server/domain/validation/described.ts'
+import { operatorProcedure, router } from './trpc.ts'
 
 export const keysRouter = router({
   create: operatorProcedure.input(described(CreateAccountKeyInput)).mutation(async ({ ctx, input }) => {

@@ -1,4 +1,3 @@
-import { described } from '../../server/domain/validation/described.ts'
 import {
   AccountLimitsInput,
   ClearLimitsInput,
@@ -6,6 +5,7 @@ import {
   SetLimitsInput,
 } from '../../server/domain/rate-limits/inputs.ts'
 import type { Refusal } from '../../server/domain/rate-limits/refusal.ts'
+import { described } from '../../server/domain/validation/described.ts'
 import { operatorProcedure, router } from './trpc.ts'
 
 export const limitsRouter = router({

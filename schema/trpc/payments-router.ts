@@ -2,8 +2,8 @@ import { formatUsd } from '../../server/domain/money.ts'
 import { CorrectPaymentInput, ListPaymentsInput, ReconcilePaymentsInput } from '../../server/domain/payments/inputs.ts'
 import type { Payment } from '../../server/domain/payments/payment.ts'
 import { NANO_USD_PER_ATOMIC } from '../../server/domain/payments/payment-options.ts'
-import { operatorProcedure, router } from './trpc.ts'
 import { described } from '../../server/domain/validation/described.ts'
+import { operatorProcedure, router } from './trpc.ts'
 
 export const paymentsRouter = router({
   /** The problems of each chain's payments, and the number of payments in each state. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { UpstreamSummary } from '../../server/domain/upstream-record.ts'
-import { operatorProcedure, router } from './trpc.ts'
 import { described } from '../../server/domain/validation/described.ts'
+import { operatorProcedure, router } from './trpc.ts'
 
 const DoctorInput = z
   .strictObject({ publicNodes: z.boolean().default(false).describe('Also check public nodes that are not configured') })

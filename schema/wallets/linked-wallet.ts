@@ -1,5 +1,5 @@
-import { LINKED_WALLETS_MAX } from '../../server/domain/wallets/wallet-links.ts'
 import type { LinkedWallet } from '../../server/domain/wallets/linked-wallet.ts'
+import { LINKED_WALLETS_MAX } from '../../server/domain/wallets/wallet-links.ts'
 import { AccountType } from '../account/account.ts'
 import { builder } from '../builder.ts'
 import { WalletType } from './wallet.ts'

@@ -1,6 +1,6 @@
+import type { WalletAddress } from '../../server/domain/wallets/wallet-address.ts'
 import { builder } from '../builder.ts'
 import { WalletType } from './wallet.ts'
-import type { WalletAddress } from '../../server/domain/wallets/wallet-address.ts'
 
 interface SignedIn {
   sessionToken: string

@@ -1,5 +1,5 @@
-import type { LimitTable } from '../domain/rate-limits/limit-table.ts'
 import { AbuseGuard } from '../domain/rate-limits/abuse-guard.ts'
+import type { LimitTable } from '../domain/rate-limits/limit-table.ts'
 import { RateLimitService } from '../domain/rate-limits/rate-limit-service.ts'
 import { RatePlans } from '../domain/rate-limits/rate-plans.ts'
 import { RefusalFeed } from '../domain/rate-limits/refusal-feed.ts'

@@ -1,5 +1,5 @@
-import type { Express } from 'express'
 import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Express } from 'express'
 
 const HSTS_SECONDS = 31_536_000
 

@@ -3,8 +3,8 @@ import pg from 'pg'
 import { EmbeddedPool } from './embedded-pool.ts'
 import { DeadlinePool } from './postgres/deadline-pool.ts'
 import { POOL_TERMS, type PoolTerms } from './postgres/pool-terms.ts'
-import { StorageWatch } from './storage-watch.ts'
 import type { Database } from './schema.ts'
+import { StorageWatch } from './storage-watch.ts'
 
 /** Sends a complete statement outside a transaction and returns its rows. */
 export type RunStatement = (text: string, values: readonly string[]) => Promise<unknown[]>

@@ -3,7 +3,7 @@ import { createTestDatabase, hasEngine, type TestDatabase } from '../support/dat
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { auditAccount } from './audit.ts'
 import { lockBalance, untilBlocked } from './balance-lock.ts'
-import { type ChaosUpstream, startChaosUpstream, untilReached, type UpstreamStage } from './upstream.ts'
+import { type ChaosUpstream, startChaosUpstream, type UpstreamStage, untilReached } from './upstream.ts'
 
 const GRANT_NANO_USD = 10_000_000_000n
 const PRICE_NANO_USD = 20n * 625n

@@ -6,7 +6,7 @@ import { auditAccount } from './audit.ts'
 import { lockBalance, untilBlocked } from './balance-lock.ts'
 import { REQUEST_KINDS, send } from './request.ts'
 import { runTraffic } from './traffic.ts'
-import { startChaosUpstream, untilReached, type UpstreamStage } from './upstream.ts'
+import { startChaosUpstream, type UpstreamStage, untilReached } from './upstream.ts'
 
 const REQUESTS_PER_KILL = 50
 /** Requests of a round that are under way or over before its kill. */

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
 import type { LocalAccount } from 'viem'
+import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../server/domain/clock.ts'
 import { type BaseChain, FACILITATOR_KEY, MERCHANT_ADDRESS, startBaseChain } from '../support/base-chain.ts'
 import {

@@ -8,6 +8,7 @@ import {
   signAuthorization,
   transferCall,
 } from '../support/base-payments.ts'
+import { startFacilitatorServer } from '../support/facilitator-server.ts'
 import {
   decodeHeader,
   encodeHeader,
@@ -16,7 +17,6 @@ import {
   textualVariants,
 } from '../support/payment-headers.ts'
 import { type PaymentsApp, startPaymentsApp } from '../support/payments-harness.ts'
-import { startFacilitatorServer } from '../support/facilitator-server.ts'
 
 const OPTIONS = {
   solana: null,

@@ -6,8 +6,8 @@ import { GraphqlSocket } from '../support/graphql-socket.ts'
 import { startRedisProcess } from '../support/redis-process.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { repeats } from '../support/soak.ts'
-import { startChaosUpstream } from './upstream.ts'
 import { send } from './request.ts'
+import { startChaosUpstream } from './upstream.ts'
 
 const LIMIT = 50
 const AT_ONCE = 200

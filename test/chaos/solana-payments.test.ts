@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { PAYMENT_SHAPES, decodeHeader, encodeHeader } from '../support/payment-headers.ts'
-import { type PaymentsApp, type PaymentsAppOptions, startPaymentsApp } from '../support/payments-harness.ts'
 import { startBaseChain } from '../support/base-chain.ts'
+import { decodeHeader, encodeHeader, PAYMENT_SHAPES } from '../support/payment-headers.ts'
+import { type PaymentsApp, type PaymentsAppOptions, startPaymentsApp } from '../support/payments-harness.ts'
 import { createSolanaPayer, SOLANA_MERCHANT_ADDRESS, startSolanaChain } from '../support/solana-chain.ts'
 import {
   type SolanaPayload,

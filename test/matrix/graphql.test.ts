@@ -1,5 +1,5 @@
-import { CloseCode } from 'graphql-ws'
 import { type GraphQLField, isInterfaceType, isObjectType } from 'graphql'
+import { CloseCode } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schema } from '../../schema/index.ts'
 import type { Json } from '../support/event-stream.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { DOMAIN_ERROR_CODES, DomainError } from '../../server/domain/errors.ts'
-import type { RequestContext } from '../../server/domain/caller.ts'
 import { toClientError } from '../../schema/errors.ts'
+import type { RequestContext } from '../../server/domain/caller.ts'
+import { DOMAIN_ERROR_CODES, DomainError } from '../../server/domain/errors.ts'
 import { codes, type GraphqlHarness, readAnswer, startGraphqlHarness } from '../support/graphql-harness.ts'
 import { createRecordingLog } from '../support/recording-log.ts'
 

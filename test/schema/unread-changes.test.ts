@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { LedgerRepository } from '../../server/domain/ledger/ledger-repository.ts'
 import { RequestRepository } from '../../server/domain/requests/request-repository.ts'
+import { send } from '../chaos/request.ts'
 import { startTestApp } from '../support/app.ts'
 import { type Json, readEventStream } from '../support/event-stream.ts'
-import { send } from '../chaos/request.ts'
 import { eventually } from '../support/eventually.ts'
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 import type { x402Facilitator } from '@x402/core/facilitator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BaseChain, BASE_NETWORK, MERCHANT_ADDRESS, startBaseChain } from './base-chain.ts'
+import { BASE_NETWORK, type BaseChain, MERCHANT_ADDRESS, startBaseChain } from './base-chain.ts'
 import {
   baseRequirement,
   cancelAuthorization,
@@ -11,8 +11,8 @@ import {
   signAsUndeployedWallet,
   signAuthorization,
 } from './base-payments.ts'
-import { createStockFacilitator } from './stock-facilitator.ts'
 import { PAYMENT_SHAPES } from './payment-headers.ts'
+import { createStockFacilitator } from './stock-facilitator.ts'
 
 let chain: BaseChain
 let facilitator: x402Facilitator

@@ -1,7 +1,7 @@
 import { DomainError } from '../../server/domain/errors.ts'
 import type { Receipt, UnchargedUsage, Usage } from '../../server/domain/metering/hold.ts'
-import type { ExtendOutcome } from '../../server/domain/metering/money-item.ts'
 import type { AdmissionRequest, MeteredRequest, Metering } from '../../server/domain/metering/metered-request.ts'
+import type { ExtendOutcome } from '../../server/domain/metering/money-item.ts'
 
 /** One admission and how it ended. */
 export interface MeteringRecord {

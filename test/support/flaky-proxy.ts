@@ -1,4 +1,4 @@
-import { createServer, request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
 /** What happens to one request on its way: `refuse` answers for the server, the others break connections. */

@@ -1,4 +1,4 @@
-import { createClient, type ClientOptions, type SluiceClient } from '../../client/sdk/index.ts'
+import { type ClientOptions, createClient, type SluiceClient } from '../../client/sdk/index.ts'
 import { startTestApp, type TestAccount, type TestApp, type TestAppOptions } from './app.ts'
 import { type FlakyProxy, startFlakyProxy } from './flaky-proxy.ts'
 

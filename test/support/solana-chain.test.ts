@@ -3,7 +3,7 @@ import type { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload } from '@x402/core/types'
 import { ExactSvmScheme } from '@x402/svm/exact/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createStockFacilitator } from './stock-facilitator.ts'
+import { PAYMENT_SHAPES } from './payment-headers.ts'
 import {
   createSolanaPayer,
   SOLANA_MERCHANT_ADDRESS,
@@ -12,7 +12,7 @@ import {
   startSolanaChain,
 } from './solana-chain.ts'
 import { type SolanaPaymentOptions, signSolanaPayment, solanaRequirement } from './solana-payments.ts'
-import { PAYMENT_SHAPES } from './payment-headers.ts'
+import { createStockFacilitator } from './stock-facilitator.ts'
 
 let chain: SolanaChain
 let facilitator: x402Facilitator

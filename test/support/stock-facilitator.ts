@@ -11,7 +11,7 @@ import { registerExactSvmScheme } from '@x402/svm/exact/facilitator'
 import { createWalletClient, http, publicActions, type VerifyTypedDataParameters } from 'viem'
 import { nonceManager, privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
-import { type BaseChain, BASE_NETWORK, FACILITATOR_KEY, WALLET_FACTORY_ADDRESS } from './base-chain.ts'
+import { BASE_NETWORK, type BaseChain, FACILITATOR_KEY, WALLET_FACTORY_ADDRESS } from './base-chain.ts'
 import { SOLANA_FACILITATOR_KEY, SOLANA_NETWORK, type SolanaChain } from './solana-chain.ts'
 
 /** What the server does with a payment that it is asked to settle. */

@@ -1,5 +1,5 @@
-import { ModelDefinition } from '../../server/domain/catalogue/model-definition.ts'
 import type { z } from 'zod'
+import { ModelDefinition } from '../../server/domain/catalogue/model-definition.ts'
 
 /** A catalogue entry with what a test says and a provider `main` that calls the model `upstream-<id>`. */
 export function modelDefinition(entry: Partial<z.input<typeof ModelDefinition>> & { id: string }): ModelDefinition {

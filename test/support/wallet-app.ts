@@ -1,6 +1,6 @@
-import { startTestApp, type TestApp, type TestAppOptions } from './app.ts'
 import { openWalletAccount } from '../../server/domain/wallets/wallet-account-repository.ts'
 import { parseWalletAddress } from '../../server/domain/wallets/wallet-address.ts'
+import { startTestApp, type TestApp, type TestAppOptions } from './app.ts'
 import { fieldHeader, type SignInOptions, viemSigner, type WalletSigner } from './wallet-signers.ts'
 
 /** Of nobody: its only use is a configuration that takes payments. */

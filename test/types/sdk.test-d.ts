@@ -1,3 +1,4 @@
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import type { PrivateKeyAccount } from 'viem'
 import { describe, expectTypeOf, test } from 'vitest'
 import type {
@@ -33,14 +34,13 @@ import {
   type ConnectionError,
   type fromViem,
   RateLimitError,
-  type signChallenge,
   type SluiceError,
+  type signChallenge,
   type TimeoutError,
 } from '../../client/sdk/index.ts'
 import { createOperatorClient } from '../../client/sdk/operator/operator-client.ts'
 import type { toCreatedKey, toListedKey, toUpdatedKey } from '../../rest-facade/api-keys/api-key-response.ts'
 import type { AppRouter } from '../../schema/trpc/router.ts'
-import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 
 declare const sluice: SluiceClient
 const request = { model: 'm', messages: [{ role: 'user' as const, content: 'x' }] }

@@ -3,7 +3,7 @@ import type { ClientOptions, RequestOptions } from '../options.ts'
 import { type ApiPromise, toApiPromise } from './api-promise.ts'
 import { Attempt, type CallLimits, toAborted } from './attempt.ts'
 import { toApiError } from './error-body.ts'
-import { readResponseInfo, type ResponseInfo } from './response-info.ts'
+import { type ResponseInfo, readResponseInfo } from './response-info.ts'
 import { type Repeat, retryDelayMs } from './retry-policy.ts'
 
 const TIMEOUT_SECONDS = 600

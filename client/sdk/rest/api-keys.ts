@@ -1,6 +1,6 @@
+import { pickFromOperation } from '../graphql/graphql-client.ts'
 import { ROTATE_API_KEY, type RotateApiKeyData } from '../graphql/operations.ts'
 import type { ApiKeyType, LimitPeriod, ModelPrivacy } from '../graphql/schema-types.ts'
-import { pickFromOperation } from '../graphql/graphql-client.ts'
 import type { ApiPromise } from '../http/api-promise.ts'
 import { toRefusal } from '../http/error-body.ts'
 import type { ResponseInfo } from '../http/response-info.ts'

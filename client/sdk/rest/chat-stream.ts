@@ -1,7 +1,7 @@
 import { ConnectionError, SluiceError } from '../errors.ts'
 import { isRecord, toApiError } from '../http/error-body.ts'
 import { readChunks, readEventStream } from '../http/event-stream.ts'
-import { type Cost, readCost, type ResponseInfo } from '../http/response-info.ts'
+import { type Cost, type ResponseInfo, readCost } from '../http/response-info.ts'
 import type { OpenAnswer } from '../http/transport.ts'
 import type { ChatCompletionChunk, TokenUsage } from './chat-types.ts'
 

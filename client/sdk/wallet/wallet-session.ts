@@ -1,5 +1,5 @@
-import { runOperation } from '../graphql/graphql-client.ts'
 import { AuthenticationError } from '../errors.ts'
+import { runOperation } from '../graphql/graphql-client.ts'
 import { REVOKE_WALLET_SESSION, SIGN_IN_WITH_WALLET } from '../graphql/operations.ts'
 import type { Transport } from '../http/transport.ts'
 

@@ -5,8 +5,8 @@ import { DomainError, type DomainErrorCode } from '../../../server/domain/errors
 import type { Services } from '../../../server/domain/services.ts'
 import { authenticate, type Credential } from '../../credentials.ts'
 import type { GraphqlLimits } from '../limits.ts'
-import type { ConnectionSlots } from '../live/connection-slots.ts'
 import { ConnectionCredential } from '../live/connection-credential.ts'
+import type { ConnectionSlots } from '../live/connection-slots.ts'
 
 const UNAUTHORIZED_CODES: ReadonlySet<DomainErrorCode> = new Set(['unauthenticated', 'sign_in_refused'])
 const TOO_MANY_SOCKETS = CloseCode.TooManyInitialisationRequests

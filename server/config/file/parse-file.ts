@@ -1,4 +1,4 @@
-import { isMap, isSeq, LineCounter, parseDocument, type Document, type YAMLError } from 'yaml'
+import { type Document, isMap, isSeq, LineCounter, parseDocument, type YAMLError } from 'yaml'
 import { safeParseDescribed } from '../../domain/validation/described.ts'
 import type { InterpolationSource } from '../env.ts'
 import { type FileProblem, formatPath } from '../problem.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MODEL_TYPES, ModelDefinition } from '../../domain/catalogue/model-definition.ts'
-import { nameText, proseText } from '../../domain/validation/text.ts'
 import { LimitTable } from '../../domain/rate-limits/limit-table.ts'
+import { nameText, proseText } from '../../domain/validation/text.ts'
 import { HttpSection } from './http.ts'
 import { IdempotencySection } from './idempotency.ts'
 import { Provider } from './provider.ts'

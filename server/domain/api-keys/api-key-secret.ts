@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { IdSource } from '../ids.ts'
 import type { ApiKeyType } from '../caller.ts'
+import type { IdSource } from '../ids.ts'
 
 const MARKS = { INFERENCE: 'inf', ADMIN: 'adm' } as const satisfies Record<ApiKeyType, string>
 const RANDOM_CHARACTERS = 32

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { API_KEY_TYPES, MODEL_PRIVACY_LEVELS } from '../caller.ts'
 import { NANO_USD_PER_USD } from '../money.ts'
 import { plainText, Reason } from '../validation/text.ts'
 import { UsdDecimal } from '../validation/usd-decimal.ts'
 import { LIMIT_PERIODS } from './api-key.ts'
-import { API_KEY_TYPES, MODEL_PRIVACY_LEVELS } from '../caller.ts'
 
 const API_KEY_DESCRIPTION_CHARACTERS_MAX = 64
 const ROTATION_GRACE_SECONDS_MAX = 7 * 86_400

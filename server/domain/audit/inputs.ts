@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { FilterName } from '../validation/filters.ts'
 import { PageRequest } from '../page.ts'
+import { FilterName } from '../validation/filters.ts'
 import { ACTION_OUTCOMES } from './operator-action.ts'
 
 /** A page of the audit log, newest first; an entry must match all filters. `from` is inclusive, `to` is exclusive. */

@@ -1,12 +1,12 @@
 import type { ApiKeyRepository } from '../api-keys/api-key-repository.ts'
 import { hashApiKeySecret, parseApiKeySecret } from '../api-keys/api-key-secret.ts'
-import type { KeyEvent, KeyEvents } from '../key-events.ts'
 import type { LastUsedRecorder } from '../api-keys/last-used-recorder.ts'
+import type { Caller, KeyCaller } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
+import type { KeyEvent, KeyEvents } from '../key-events.ts'
 import { RecentCache } from '../recent-cache.ts'
 import { within } from '../within.ts'
-import type { Caller, KeyCaller } from '../caller.ts'
 
 /** How long a revoked key can stay valid if a message between processes is lost. */
 const CACHE_AGE_MS_MAX = 5_000

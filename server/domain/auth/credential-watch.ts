@@ -1,9 +1,9 @@
 import type { ApiKeyRepository } from '../api-keys/api-key-repository.ts'
-import type { KeyEvent, KeyEvents } from '../key-events.ts'
+import type { Caller } from '../caller.ts'
 import type { Clock } from '../clock.ts'
+import type { KeyEvent, KeyEvents } from '../key-events.ts'
 import type { Log } from '../log.ts'
 import type { PubSub } from '../pub-sub.ts'
-import type { Caller } from '../caller.ts'
 
 /** Streams and sockets end within 5 seconds after their credential, which leaves the database 3 seconds to respond. */
 const CHECK_EVERY_MS = 2_000

@@ -1,5 +1,4 @@
 import type { ModelPrivacy } from '../caller.ts'
-import { ModelTimeline } from './model-timeline.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import { MODEL_TYPES, type ModelDefinition, type ModelType } from './model-definition.ts'
@@ -7,6 +6,7 @@ import { type DeprecationNotice, deprecationNotice, isRetired } from './model-de
 import { normalizeModelName, readModelName, suggestModelName, withoutServicePrefix } from './model-name.ts'
 import { isModelAllowed } from './model-privacy.ts'
 import { splitModelSuffix } from './model-suffix.ts'
+import { ModelTimeline } from './model-timeline.ts'
 import type { TokenPricing } from './token-pricing.ts'
 
 /** How soon clients should retry a model that an operator took offline. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
+import { byEffect, type CatalogueChange, CHANGEABLE_FIELDS, type ChangeableField } from './changes/catalogue-change.ts'
 import type { ModelDefinition } from './model-definition.ts'
 import { TokenPricing } from './token-pricing.ts'
-import { byEffect, CHANGEABLE_FIELDS, type CatalogueChange, type ChangeableField } from './changes/catalogue-change.ts'
 
 export interface ModelInForce {
   model: ModelDefinition

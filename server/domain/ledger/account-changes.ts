@@ -1,5 +1,5 @@
-import { ThrottledTask } from '../throttled-task.ts'
 import type { PubSub } from '../pub-sub.ts'
+import { ThrottledTask } from '../throttled-task.ts'
 
 const CHANNEL = 'balances'
 /** Changes within one interval share a message. */

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { LedgerTransferRow } from '../../db/tables/ledger-transfers-table.ts'
+import { itemAt } from '../item-at.ts'
 import type { Currency } from '../money.ts'
 import type { Balance, LedgerTransfer } from './ledger.ts'
-import { itemAt } from '../item-at.ts'
 
 /** Process data for every ledger entry; the database's clock decides the day. */
 export interface Posting {

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { type Clock, nextUtcMidnight } from '../clock.ts'
 import { DomainError } from '../errors.ts'
-import { toUuid, type IdSource } from '../ids.ts'
+import { type IdSource, toUuid } from '../ids.ts'
 import { type Currency, formatUsd } from '../money.ts'
 import { CursorNumber, decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
+import type { Verification } from '../verify/verification.ts'
+import type { Verifier, VerifyProgress } from '../verify/verifier.ts'
 import type { BalanceFeed } from './balance-feed.ts'
 import type { DiemAllowance } from './diem-allowance.ts'
 import type { AccountBalances, Balance, LedgerTransfer } from './ledger.ts'
 import type { GrantResult, LedgerRepository } from './ledger-repository.ts'
-import type { Verification } from '../verify/verification.ts'
-import type { Verifier, VerifyProgress } from '../verify/verifier.ts'
 
 /** Per currency the last entry returned; empty before the first one. */
 const Position = CursorNumber.or(z.literal(''))

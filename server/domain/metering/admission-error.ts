@@ -1,10 +1,10 @@
+import type { LimitPeriod } from '../api-keys/api-key.ts'
+import { periodEndOf } from '../api-keys/key-spend.ts'
 import { DomainError } from '../errors.ts'
 import { formatUsd } from '../money.ts'
 import type { Hold } from './hold.ts'
-import type { LimitPeriod } from '../api-keys/api-key.ts'
-import { periodEndOf } from '../api-keys/key-spend.ts'
-import type { AdmitResult } from './money-item.ts'
 import { LaneRejection } from './lane-entry.ts'
+import type { AdmitResult } from './money-item.ts'
 
 /** How to make a request cheaper, whatever its kind. */
 const SMALLER = 'lower max_tokens, fewer images, or fewer calls in a batch'

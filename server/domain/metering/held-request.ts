@@ -1,10 +1,10 @@
 import { utcDay } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { RateGrant } from '../rate-limits/rate-plan.ts'
-import type { Hold, Receipt, UnchargedUsage, Usage, UsageLine } from './hold.ts'
-import type { ExtendOutcome, Settlement, SettleResult } from './money-item.ts'
-import type { MeteredRequest } from './metered-request.ts'
 import { holdLost } from './admission-error.ts'
+import type { Hold, Receipt, UnchargedUsage, Usage, UsageLine } from './hold.ts'
+import type { MeteredRequest } from './metered-request.ts'
+import type { ExtendOutcome, Settlement, SettleResult } from './money-item.ts'
 
 export interface HeldRequestDeps {
   settle: (item: Settlement) => Promise<SettleResult>

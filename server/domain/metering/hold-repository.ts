@@ -1,12 +1,12 @@
 import { CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { RunStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema.ts'
-import { utcInstant } from '../clock.ts'
 import type { LimitPeriod } from '../api-keys/api-key.ts'
+import { utcInstant } from '../clock.ts'
+import { itemAt } from '../item-at.ts'
 import type { Currency } from '../money.ts'
 import { admissionText, arrayText, settlementText } from './batch-text.ts'
 import type { AdmitOutcome, ExtendOutcome, MoneyItem, MoneyResult, Settlement, SettleResult } from './money-item.ts'
-import { itemAt } from '../item-at.ts'
 
 /** Of one batch of the money path. */
 export interface BatchOptions {

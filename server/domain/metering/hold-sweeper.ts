@@ -1,6 +1,6 @@
 import { type Clock, utcDay } from '../clock.ts'
-import type { Log } from '../log.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
+import type { Log } from '../log.ts'
 import type { HoldRepository, OpenHold } from './hold-repository.ts'
 import type { Settlement, SettleResult } from './money-item.ts'
 

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../caller.ts'
 import type { RateGrant, RatePlan } from '../rate-limits/rate-plan.ts'
-import type { ExtendOutcome } from './money-item.ts'
 import type { Hold, Receipt, UnchargedUsage, Usage } from './hold.ts'
+import type { ExtendOutcome } from './money-item.ts'
 
 export interface AdmissionRequest {
   context: RequestContext

@@ -1,18 +1,18 @@
 import type { RequestContext } from '../caller.ts'
 import { type Clock, utcDay } from '../clock.ts'
 import { isLockTimeout, isTransientDatabaseFailure } from '../database-failure.ts'
-import { toUuid, type IdSource } from '../ids.ts'
-import { within } from '../within.ts'
+import { type IdSource, toUuid } from '../ids.ts'
 import type { BalanceFeed } from '../ledger/balance-feed.ts'
 import type { DiemAllowance } from '../ledger/diem-allowance.ts'
 import type { RateLimiter } from '../rate-limits/rate-plan.ts'
+import { within } from '../within.ts'
+import { admissionError, belowMinimum, type KeyLimit, notAdmitted } from './admission-error.ts'
 import { HeldRequest } from './held-request.ts'
 import { chargeOf, type Hold } from './hold.ts'
 import type { HoldRepository } from './hold-repository.ts'
 import type { AdmissionRequest, LateCharge, LateMetering, MeteredRequest, Metering } from './metered-request.ts'
 import type { Admission, AdmitOutcome, AdmitResult, ExtendOutcome, Settlement, SettleResult } from './money-item.ts'
 import { MoneyLane, type SubmitOptions } from './money-lane.ts'
-import { belowMinimum, notAdmitted, admissionError, type KeyLimit } from './admission-error.ts'
 
 /** How long an item waits for the database before it is given up. */
 export interface Patience {

@@ -1,7 +1,7 @@
 import { isLockTimeout, isTransientDatabaseFailure } from '../database-failure.ts'
 import { ContendedAccounts, type ContendedOutcome } from './contended-accounts.ts'
-import type { AdmitDecision, AdmitItem, MoneyItem, MoneyResult, SettleDecision, SettleItem } from './money-item.ts'
 import { LaneEntry } from './lane-entry.ts'
+import type { AdmitDecision, AdmitItem, MoneyItem, MoneyResult, SettleDecision, SettleItem } from './money-item.ts'
 
 /** Largest batch; bounds the time that one database call may take. */
 const BATCH_ENTRIES_MAX = 512

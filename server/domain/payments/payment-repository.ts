@@ -1,10 +1,10 @@
 import { type Kysely, sql, type UpdateObject } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { PaymentRow } from '../../db/tables/payments-table.ts'
-import type { WalletAddress } from '../wallets/wallet-address.ts'
 import { accountIdOf } from '../wallets/wallet-account-id.ts'
-import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
+import type { WalletAddress } from '../wallets/wallet-address.ts'
 import { type Payment, type PaymentState, type PaymentStep, UNRESOLVED_STATES } from './payment.ts'
+import { NANO_USD_PER_ATOMIC } from './payment-options.ts'
 import { toPayment, toRow } from './payment-row.ts'
 
 /** The states in which a step may start; a row that moved on meanwhile is not changed. */

@@ -1,7 +1,7 @@
 import { DomainError } from '../errors.ts'
+import { itemAt } from '../item-at.ts'
 import { networkOf } from './network-of.ts'
 import type { WindowStore } from './window-store.ts'
-import { itemAt } from '../item-at.ts'
 
 export interface AddressLimitDeps {
   store: Pick<WindowStore, 'consume'>

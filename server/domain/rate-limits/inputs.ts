@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { LimitOverrides } from '../limit-overrides.ts'
 import { PageRequest } from '../page.ts'
 import { Reason } from '../validation/text.ts'
-import { LimitOverrides } from '../limit-overrides.ts'
 
 const Subject = z.strictObject({ accountId: z.string(), keyId: z.string().optional() })
 

@@ -1,9 +1,9 @@
 import { accountMissing, DomainError } from '../errors.ts'
 import type { KeyEvents } from '../key-events.ts'
+import type { LimitOverrides } from '../limit-overrides.ts'
 import { isUuid } from '../validation/uuid.ts'
 import type { ClearLimitsInput, SetLimitsInput } from './inputs.ts'
 import type { AccountLimitOverrides, LimitOverrideRepository } from './limit-override-repository.ts'
-import type { LimitOverrides } from '../limit-overrides.ts'
 import type { TierLimits } from './limit-table.ts'
 import type { RatePlans } from './rate-plans.ts'
 

@@ -1,6 +1,6 @@
+import { itemAt } from '../item-at.ts'
 import type { KeyWindows, RatePlan } from './rate-plan.ts'
 import type { WindowCharge, WindowState } from './window-store.ts'
-import { itemAt } from '../item-at.ts'
 
 const NAMES = ['requests', 'tokens', 'credits'] as const
 export type WindowName = (typeof NAMES)[number]

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { DomainError, type LimitFacts } from '../errors.ts'
+import { itemAt } from '../item-at.ts'
 import { type PlanWindow, statesOf, type WindowName, type WindowStates, windowsOf } from './plan-windows.ts'
 import type { RateGrant, RateLimiter, RatePlan } from './rate-plan.ts'
 import type { RateLimitType, RefusalRecorder } from './refusal.ts'
 import type { WindowBooking, WindowCharge, WindowDecision, WindowState, WindowStore } from './window-store.ts'
-import { itemAt } from '../item-at.ts'
 
 const GROUPED = new Intl.NumberFormat('en-US')
 

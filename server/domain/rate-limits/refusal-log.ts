@@ -4,9 +4,9 @@ import type { IdSource } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { CursorInstant, decodeCursor, type Page, type PageRequest, toPage } from '../page.ts'
 import { isUuid } from '../validation/uuid.ts'
+import type { Refusal, RefusalRecorder, RefusedRequest } from './refusal.ts'
 import type { RefusalEvent, RefusalFeed } from './refusal-feed.ts'
 import type { RefusalRepository } from './refusal-repository.ts'
-import type { Refusal, RefusalRecorder, RefusedRequest } from './refusal.ts'
 
 const FLUSH_AFTER_MS = 1_000
 const SHOWN_MAX = 50

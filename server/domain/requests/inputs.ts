@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { anyOf, FilterName } from '../validation/filters.ts'
 import { USAGE_OUTCOMES } from '../metering/hold.ts'
+import { anyOf, FilterName } from '../validation/filters.ts'
 import { isUuid } from '../validation/uuid.ts'
 
 const YEAR_MIN = 2000

@@ -4,7 +4,7 @@ import type { RpcNetwork } from './networks.ts'
 import type { RoutedAnswer } from './node-router.ts'
 import type { RpcNode } from './rpc-node.ts'
 import type { SingleAnswer, WholeAnswer } from './single-answer.ts'
-import { sharingKey, type SingleRequest, type SingleSender, underIdOf } from './single-sender.ts'
+import { type SingleRequest, type SingleSender, sharingKey, underIdOf } from './single-sender.ts'
 
 /** For each read by hash, the result members that contain the hash and the block number. */
 const READS_BY_HASH: ReadonlyMap<string, { hash: string; blockNumber: string }> = new Map([

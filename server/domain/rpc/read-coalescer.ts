@@ -1,6 +1,6 @@
 import type { RoutedAnswer } from './node-router.ts'
 import type { SingleAnswer } from './single-answer.ts'
-import { sharingKey, type SingleRequest, type SingleSender, underIdOf } from './single-sender.ts'
+import { type SingleRequest, type SingleSender, sharingKey, underIdOf } from './single-sender.ts'
 
 interface Flight {
   answer: Promise<RoutedAnswer<SingleAnswer>>

@@ -1,6 +1,6 @@
 import type { UsageLine } from '../metering/hold.ts'
-import type { CallPlan } from './call-plan.ts'
 import { formatUsdFixed } from '../money.ts'
+import type { CallPlan } from './call-plan.ts'
 
 export const RPC_TIERS = ['standard', 'advanced', 'large'] as const
 export type RpcTier = (typeof RPC_TIERS)[number]

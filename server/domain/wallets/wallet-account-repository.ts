@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { AccountTier } from '../caller.ts'
 import type { LimitOverrides } from '../limit-overrides.ts'
-import type { WalletAddress } from './wallet-address.ts'
 import { accountIdOf } from './wallet-account-id.ts'
+import type { WalletAddress } from './wallet-address.ts'
 
 /**
  * Returns the account that a wallet uses: its linked account, or its own, which is created if missing. Until the

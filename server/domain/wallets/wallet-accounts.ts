@@ -1,7 +1,7 @@
-import type { KeyEvents } from '../key-events.ts'
 import type { WalletCaller } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
+import type { KeyEvents } from '../key-events.ts'
 import { RecentCache } from '../recent-cache.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 import type { WalletAccountRepository, WalletAccountSettings } from './wallet-account-repository.ts'

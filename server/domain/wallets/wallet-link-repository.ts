@@ -1,11 +1,11 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { WalletLinksTable } from '../../db/tables/wallet-links-table.ts'
+import { itemAt } from '../item-at.ts'
 import type { Currency } from '../money.ts'
+import type { LinkedWallet } from './linked-wallet.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 import type { WalletAddress } from './wallet-address.ts'
-import type { LinkedWallet } from './linked-wallet.ts'
-import { itemAt } from '../item-at.ts'
 
 /** Ids that the database function may need for ledger entries in both currencies. */
 const IDS_OF_LINK = 6

@@ -1,14 +1,14 @@
-import type { KeyEvents } from '../key-events.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
+import type { KeyEvents } from '../key-events.ts'
 import type { LedgerService } from '../ledger/ledger-service.ts'
 import { invalidField } from '../validation/parse-input.ts'
+import type { LinkedWallet } from './linked-wallet.ts'
 import type { SignInService } from './sign-in/sign-in-service.ts'
 import { accountIdOf } from './wallet-account-id.ts'
 import type { WalletAccounts } from './wallet-accounts.ts'
 import { parseWalletAddress, type WalletAddress } from './wallet-address.ts'
-import type { LinkedWallet } from './linked-wallet.ts'
 import type { WalletLinkRepository } from './wallet-link-repository.ts'
 
 export const LINKED_WALLETS_MAX = 20

@@ -1,5 +1,5 @@
-import type { ApiKeyService } from '../api-keys/api-key-service.ts'
 import type { IssuedApiKey } from '../api-keys/api-key-issuer.ts'
+import type { ApiKeyService } from '../api-keys/api-key-service.ts'
 import type { CreateApiKeyInput } from '../api-keys/inputs.ts'
 import type { Clock } from '../clock.ts'
 import { DomainError } from '../errors.ts'

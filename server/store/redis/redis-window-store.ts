@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../domain/clock.ts'
 import { GroupCommit } from '../../domain/group-commit.ts'
+import { itemAt } from '../../domain/item-at.ts'
 import type {
   HeldWindow,
   SharedWindowStore,
@@ -11,7 +12,6 @@ import type {
 } from '../../domain/rate-limits/window-store.ts'
 import { DeadlineExceeded, withDeadline } from '../deadline.ts'
 import type { RedisClient } from './redis-client.ts'
-import { itemAt } from '../../domain/item-at.ts'
 
 /** Layout of the stored hashes; a new layout takes a new version, so two releases can run side by side. */
 const LAYOUT_VERSION = 'w1'

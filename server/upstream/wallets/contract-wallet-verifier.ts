@@ -1,6 +1,6 @@
-import type { ContractWalletVerifier, WalletSignature } from '../../domain/wallets/sign-in/evm-signature.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { networkOf } from '../../domain/rate-limits/network-of.ts'
+import type { ContractWalletVerifier, WalletSignature } from '../../domain/wallets/sign-in/evm-signature.ts'
 import { VerificationSlots } from './verification-slots.ts'
 
 /** For a whole verification, however many calls it takes. */

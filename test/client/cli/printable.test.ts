@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { printFields, printJson, printTable, printableStreams } from '../../../client/cli/output.ts'
+import { printableStreams, printFields, printJson, printTable } from '../../../client/cli/output.ts'
 
 const HOSTILE = 'a\u001b[31m\u0007\n\u009b\u202eb\u200b\u{e0041}'
 const SHOWN = 'a\\u001b[31m\\u0007\\u000a\\u009b\\u202eb\\u200b\\udb40\\udc41'

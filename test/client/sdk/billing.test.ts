@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ValidationError } from '../../../client/sdk/index.ts'
-import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
+import { errorOf, type SdkHarness, say, startSdkHarness } from '../../support/sdk-harness.ts'
 
 let harness: SdkHarness
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AbortedError, ConnectionError, RateLimitError, ServerError, SluiceError } from '../../../client/sdk/index.ts'
 import type { ChatCompletionChunk, ChatStream } from '../../../client/sdk/index.ts'
-import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
+import { AbortedError, ConnectionError, RateLimitError, ServerError, SluiceError } from '../../../client/sdk/index.ts'
+import { errorOf, type SdkHarness, say, startSdkHarness } from '../../support/sdk-harness.ts'
 
 let harness: SdkHarness
 

@@ -13,7 +13,7 @@ import {
   ValidationError,
 } from '../../../client/sdk/index.ts'
 import { startFlakyProxy } from '../../support/flaky-proxy.ts'
-import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
+import { errorOf, type SdkHarness, say, startSdkHarness } from '../../support/sdk-harness.ts'
 
 let harness: SdkHarness
 

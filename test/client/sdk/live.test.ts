@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AbortedError, AuthenticationError, ConnectionError, toNanoUsd } from '../../../client/sdk/index.ts'
 import type { BalanceChange } from '../../../client/sdk/index.ts'
-import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
+import { AbortedError, AuthenticationError, ConnectionError, toNanoUsd } from '../../../client/sdk/index.ts'
+import { errorOf, type SdkHarness, say, startSdkHarness } from '../../support/sdk-harness.ts'
 
 let harness: SdkHarness
 

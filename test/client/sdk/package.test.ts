@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatNanoUsd } from '../../../client/sdk/index.ts'
 import { startTestApp, type TestAccount, type TestApp } from '../../support/app.ts'
-import { say } from '../../support/sdk-harness.ts'
 import { bundleSdk } from '../../support/sdk-bundle.ts'
+import { say } from '../../support/sdk-harness.ts'
 import { installSdk, type SdkApplication } from '../../support/sdk-package.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPublicClient, custom } from 'viem'
 import { mainnet } from 'viem/chains'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NotFoundError, RpcError, ValidationError } from '../../../client/sdk/index.ts'
 import { type RpcNodeServer, startRpcNode } from '../../support/rpc-node.ts'
-import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
+import { errorOf, type SdkHarness, say, startSdkHarness } from '../../support/sdk-harness.ts'
 
 let harness: SdkHarness
 let node: RpcNodeServer

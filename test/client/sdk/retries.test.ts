@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { AbortedError, ConnectionError, RateLimitError, ServerError, TimeoutError } from '../../../client/sdk/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Fault } from '../../support/flaky-proxy.ts'
-import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
+import { errorOf, type SdkHarness, say, startSdkHarness } from '../../support/sdk-harness.ts'
 
 let harness: SdkHarness
 

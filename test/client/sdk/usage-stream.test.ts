@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PermissionError, type RecordedUsage, toNanoUsd, ValidationError } from '../../../client/sdk/index.ts'
 import { eventually } from '../../support/eventually.ts'
-import { errorOf, say, type SdkHarness, startSdkHarness } from '../../support/sdk-harness.ts'
+import { errorOf, type SdkHarness, say, startSdkHarness } from '../../support/sdk-harness.ts'
 
 let harness: SdkHarness
 

@@ -1,5 +1,5 @@
-import nacl from 'tweetnacl'
 import { address, getBase58Decoder } from '@solana/kit'
+import nacl from 'tweetnacl'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   AuthenticationError,
@@ -14,8 +14,8 @@ import {
 } from '../../../client/sdk/index.ts'
 import { fromBase58, toBase58 } from '../../../client/sdk/wallet/base58.ts'
 import { deriveAddress } from '../../../client/sdk/wallet/solana-accounts.ts'
-import { createFundedPayer, createPayer } from '../../support/base-payments.ts'
 import { MERCHANT_ADDRESS } from '../../support/base-chain.ts'
+import { createFundedPayer, createPayer } from '../../support/base-payments.ts'
 import { type FlakyProxy, startFlakyProxy } from '../../support/flaky-proxy.ts'
 import { type PaymentsApp, startPaymentsApp } from '../../support/payments-harness.ts'
 import { errorOf, say } from '../../support/sdk-harness.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFakeClock } from '../../support/fake-clock.ts'
 import { startTestApp, type TestApp, testModels } from '../../support/app.ts'
+import { createFakeClock } from '../../support/fake-clock.ts'
 
 const clock = createFakeClock('2026-01-15T12:00:00.000Z')
 const MODELS = [

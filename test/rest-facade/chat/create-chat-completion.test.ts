@@ -1,8 +1,8 @@
 import { request } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createChatCompletionRoute } from '../../../rest-facade/chat/create-chat-completion.ts'
-import { DomainError } from '../../../server/domain/errors.ts'
 import type { ModelDefinition } from '../../../server/domain/catalogue/model-definition.ts'
+import { DomainError } from '../../../server/domain/errors.ts'
 import type { ProviderResponse } from '../../../server/domain/inference/providers/provider.ts'
 import { createChatHarness } from '../../support/chat-harness.ts'
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { NodeFault } from '../../support/rpc-node.ts'
 import { type RpcTestApp, startRpcApp } from '../../support/rpc-app.ts'
+import type { NodeFault } from '../../support/rpc-node.ts'
 
 /** The corner cases of JSON-RPC 2.0 over HTTP, in the composed application before a recorded node. */
 let app: RpcTestApp

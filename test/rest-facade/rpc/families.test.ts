@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { NodeFault } from '../../support/rpc-node.ts'
 import { type RpcTestApp, startRpcApp } from '../../support/rpc-app.ts'
+import type { NodeFault } from '../../support/rpc-node.ts'
 
 /** Networks without a node that runs here, before a node of recorded answers. */
 const NETWORKS = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { startRpcNode, type RpcNodeServer } from '../../support/rpc-node.ts'
+import { type RpcNodeServer, startRpcNode } from '../../support/rpc-node.ts'
 import { startWalletApp, type WalletApp } from '../../support/wallet-app.ts'
 import { fieldHeader, naclSigner, viemSigner } from '../../support/wallet-signers.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { App } from '../../../server/app/create-app.ts'
 import { createOperatorClient, type OperatorClient } from '../../../client/cli/operator-client.ts'
+import type { App } from '../../../server/app/create-app.ts'
 import { NAMED_OPERATOR_TOKEN, OPERATOR_TOKEN, startTestApp, type TestApp, testModels } from '../../support/app.ts'
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { type ProviderServer, startProviderServer } from '../../support/provider-server.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { expect, inject, test } from 'vitest'
 import { describeStartFailure } from '../../../server/app/start-failure.ts'
 import { createPostgresDatabase, pingDatabase } from '../../../server/db/database.ts'

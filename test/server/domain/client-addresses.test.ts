@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { isIP } from 'node:net'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ClientAddresses } from '../../../server/domain/client-addresses.ts'
 

@@ -1,6 +1,7 @@
 import { array, assert, asyncProperty, constant, constantFrom, integer, nat, record, sample } from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { WindowBooking, WindowCharge } from '../../../server/domain/rate-limits/window-store.ts'
+import { repeats } from '../../support/soak.ts'
 import {
   type Admission,
   charge,
@@ -10,7 +11,6 @@ import {
   type TimedStore,
   worstSpan,
 } from './window-fixtures.ts'
-import { repeats } from '../../support/soak.ts'
 
 const redisUrl = inject('redisUrl')
 const DAY = { windowSeconds: 86_400, buckets: 1_441 }

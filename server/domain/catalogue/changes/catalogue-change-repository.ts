@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
 import type { CatalogueChangeRow } from '../../../db/tables/catalogue-changes-table.ts'
-import type { CatalogueChange } from './catalogue-change.ts'
 import { itemAt } from '../../item-at.ts'
+import type { CatalogueChange } from './catalogue-change.ts'
 
 export class CatalogueChangeRepository {
   readonly #db: Kysely<Database>

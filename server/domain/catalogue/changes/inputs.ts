@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { nameText, Reason } from '../../validation/text.ts'
-import { FilterName } from '../../validation/filters.ts'
-import { ModelDefinition, ModelPricing } from '../model-definition.ts'
 import { PageRequest } from '../../page.ts'
+import { FilterName } from '../../validation/filters.ts'
+import { nameText, Reason } from '../../validation/text.ts'
+import { ModelDefinition, ModelPricing } from '../model-definition.ts'
 
 export const YEARS_AHEAD_MAX = 10
 

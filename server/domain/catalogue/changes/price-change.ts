@@ -1,5 +1,5 @@
-import type { ModelDefinition, ModelPricing } from '../model-definition.ts'
 import { invalidField } from '../../validation/parse-input.ts'
+import type { ModelDefinition, ModelPricing } from '../model-definition.ts'
 
 interface PriceChange {
   model: ModelDefinition

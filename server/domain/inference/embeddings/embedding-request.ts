@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { invalidField } from '../../validation/parse-input.ts'
 import type { ModelDefinition } from '../../catalogue/model-definition.ts'
+import { invalidField } from '../../validation/parse-input.ts'
 
 const EMBEDDING_INPUTS_MAX = 2_048
 

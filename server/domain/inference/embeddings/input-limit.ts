@@ -1,5 +1,5 @@
-import { DomainError } from '../../errors.ts'
 import type { ModelDefinition } from '../../catalogue/model-definition.ts'
+import { DomainError } from '../../errors.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
 
 const INPUT_TOKENS_MAX = 8_192

@@ -1,9 +1,9 @@
+import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 import type { Clock } from '../../clock.ts'
 import { DomainError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { UpstreamRecord, type UpstreamSummary } from '../../upstream-record.ts'
 import type { CircuitBreaker, CircuitState } from './circuit-breaker.ts'
-import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 import type { InferenceProvider, ProviderRequest, ProviderResponse } from './provider.ts'
 import { isUsable, judgeRejection, judgeResponse, type ProviderFailure } from './provider-failure.ts'
 

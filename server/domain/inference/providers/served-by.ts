@@ -1,6 +1,6 @@
 import type { ResolvedModel } from '../../catalogue/catalogue.ts'
-import type { DeprecationNotice } from '../../catalogue/model-deprecation.ts'
 import type { ModelDefinition } from '../../catalogue/model-definition.ts'
+import type { DeprecationNotice } from '../../catalogue/model-deprecation.ts'
 import type { RoutedResponse } from './provider-router.ts'
 
 /** The provider that served a request, for the response headers about the model. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { CHOICES_MAX } from '../chat/plan/chat-request.ts'
 import { IMAGE_QUALITIES } from '../../catalogue/model-definition.ts'
+import { CHOICES_MAX } from '../chat/plan/chat-request.ts'
 
 const TOKENS_MAX = 100_000_000
 const MESSAGES_MAX = 1_000

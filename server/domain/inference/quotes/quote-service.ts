@@ -1,12 +1,12 @@
 import type { ModelPrivacy } from '../../caller.ts'
-import { type ChatPlannerDeps, expectedTokens, measureChat, uncappedTokens } from '../chat/plan/chat-plan.ts'
-import { readCompletionLimit } from '../chat/plan/completion-limit.ts'
-import { assertFitsContext, heldPromptTokens } from '../chat/plan/prompt-size.ts'
 import { type ImagePrice, priceImage } from '../../catalogue/image-pricing.ts'
 import type { ModelDefinition } from '../../catalogue/model-definition.ts'
 import { assertModelAllowed } from '../../catalogue/model-privacy.ts'
-import type { ChatQuoteInput, ImageQuoteInput } from './quote-inputs.ts'
 import type { PricedUsage } from '../../catalogue/token-pricing.ts'
+import { type ChatPlannerDeps, expectedTokens, measureChat, uncappedTokens } from '../chat/plan/chat-plan.ts'
+import { readCompletionLimit } from '../chat/plan/completion-limit.ts'
+import { assertFitsContext, heldPromptTokens } from '../chat/plan/prompt-size.ts'
+import type { ChatQuoteInput, ImageQuoteInput } from './quote-inputs.ts'
 
 export interface ChatQuote {
   model: ModelDefinition

@@ -1,5 +1,5 @@
-import type { ExtendOutcome } from '../../metering/money-item.ts'
 import type { MeteredRequest } from '../../metering/metered-request.ts'
+import type { ExtendOutcome } from '../../metering/money-item.ts'
 
 /**
  * Extends a hold, or reports why it could not: `undecided` if the database did not respond in time, which a smaller

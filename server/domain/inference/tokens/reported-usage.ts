@@ -1,6 +1,6 @@
+import type { PricedUsage, TokenPricing, TokenUsage } from '../../catalogue/token-pricing.ts'
 import type { MeteredRequest } from '../../metering/metered-request.ts'
 import { extendHold } from './extend-hold.ts'
-import type { PricedUsage, TokenPricing, TokenUsage } from '../../catalogue/token-pricing.ts'
 
 /** A request's tokens and price, and whether our count replaces the provider's. */
 export interface MeasuredUsage<Tokens extends TokenUsage = TokenUsage> {

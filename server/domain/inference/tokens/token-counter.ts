@@ -4,12 +4,12 @@ import {
   type CountTokens,
   countingCost,
   loadTokenCount,
-  type TokenCount,
   TOKENS_PER_CUT_MAX,
+  type TokenCount,
 } from './exact-token-count.ts'
+import { textSlices } from './text-slices.ts'
 import { TokenCountPool } from './token-count-pool.ts'
 import { estimateTokens } from './token-estimate.ts'
-import { textSlices } from './text-slices.ts'
 
 /** More expensive counts, above about 5 ms, run in a worker thread. */
 const INLINE_COST_MAX = 250_000

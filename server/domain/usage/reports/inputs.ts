@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { anyOf, FilterName } from '../../validation/filters.ts'
 import { USAGE_MODEL_TYPES, USAGE_UNIT_TYPES } from '../../metering/hold.ts'
+import { anyOf, FilterName } from '../../validation/filters.ts'
 import { isUuid } from '../../validation/uuid.ts'
 import { USAGE_DIMENSIONS, USAGE_ORDERS, USAGE_TIME_UNITS, type UsageDimension, type UsageTimeUnit } from './usage.ts'
 import { USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX } from './usage-range.ts'

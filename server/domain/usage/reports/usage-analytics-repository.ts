@@ -10,8 +10,8 @@ import {
   closedUntilOf,
   openDays,
 } from '../closing/closed-days-repository.ts'
-import { daysOf, type UsageRange } from './usage-range.ts'
 import type { UsageGrain } from '../closing/usage-roll-ups.ts'
+import { daysOf, type UsageRange } from './usage-range.ts'
 
 /** Amounts are decimal text of nano-USD, units decimal text: JSON numbers have only 53 bits. */
 interface Sums {

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, utcDay } from '../../clock.ts'
+import { itemAt } from '../../item-at.ts'
+import { keyIdOrNull } from '../closing/closed-days-repository.ts'
 import { chartNames, modelChartName } from './chart-names.ts'
 import type { UsageAnalyticsQuery } from './inputs.ts'
 import type { UsageAnalytics, UsageChartDay, UsageOfKey, UsageOfModel } from './usage-analytics.ts'
 import type { AnalyticsSums, ModelLineSums, UsageAnalyticsRepository } from './usage-analytics-repository.ts'
-import { keyIdOrNull } from '../closing/closed-days-repository.ts'
 import { daysOf, lastDays, toUsageRange, type UsageRange } from './usage-range.ts'
-import { itemAt } from '../../item-at.ts'
 
 const TOP_MAX = 8
 const CACHE_MS = 600_000

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { DAY_MS, utcDay } from '../../clock.ts'
-import { isTimeUnit, type UsageFilter } from './inputs.ts'
-import { RPC_SKU_PREFIX, type UsageDimension, type UsageOrder } from './usage.ts'
 import { type AccountDays, allDays } from '../closing/closed-days-repository.ts'
 import { grainOf } from '../closing/usage-roll-ups.ts'
+import { isTimeUnit, type UsageFilter } from './inputs.ts'
+import { RPC_SKU_PREFIX, type UsageDimension, type UsageOrder } from './usage.ts'
 import { needsHours, type UsageSlots } from './usage-slots.ts'
 
 export interface UsageSelection extends UsageSlots {

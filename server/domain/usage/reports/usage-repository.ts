@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../../db/schema.ts'
+import { type AccountDays, ClosedDays, closedUntilOf } from '../closing/closed-days-repository.ts'
 import { isTimeUnit } from './inputs.ts'
 import { RPC_SKU_PREFIX, type UsageCube, type UsageDimension, type UsageMeasures, type UsageRow } from './usage.ts'
-import { type AccountDays, ClosedDays, closedUntilOf } from '../closing/closed-days-repository.ts'
-import { usageLines, type UsageSelection } from './usage-lines-repository.ts'
+import { type UsageSelection, usageLines } from './usage-lines-repository.ts'
 
 /** Sums of bigint and row counts arrive as numeric, in decimal text, on both engines. */
 interface SelectedMeasures {

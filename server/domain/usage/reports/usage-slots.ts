@@ -1,7 +1,7 @@
 import { addDays, DAY_MS, utcDay } from '../../clock.ts'
 import type { UsageTimeUnit } from './usage.ts'
 import { daysOf, type UsageRange } from './usage-range.ts'
-import { startOfDay, type Stretch, type ZoneCalendar } from './zone-calendar.ts'
+import { type Stretch, startOfDay, type ZoneCalendar } from './zone-calendar.ts'
 
 const HOUR_MS = 3_600_000
 const DAYS_OF_LONGEST_UNIT = 31

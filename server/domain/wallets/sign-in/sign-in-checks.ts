@@ -1,5 +1,5 @@
-import { signInRefused } from './sign-in-error.ts'
 import { assertChainInText } from './sign-in-chain.ts'
+import { signInRefused } from './sign-in-error.ts'
 import type { SignInMessage } from './sign-in-message.ts'
 
 /** How long after `Issued At` a sign-in is accepted. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { safeParseDescribed } from '../../validation/described.ts'
 import type { WalletAddress } from '../wallet-address.ts'
 import { chainOfId, chainOfType, EVM_CHAIN_ID, SOLANA_REFERENCE } from './sign-in-chain.ts'
 import { signInRefused } from './sign-in-error.ts'
 import type { SignInMessage } from './sign-in-message.ts'
-import { safeParseDescribed } from '../../validation/described.ts'
 
 /** A sign-in takes about 800 bytes, for a contract wallet with a passkey up to 4,000; longer ones are not decoded. */
 export const PAYLOAD_CHARACTERS_MAX = 8_192

@@ -5,8 +5,8 @@ import {
   type Log,
   parseAbi,
   parseEventLogs,
-  type TransactionReceipt,
   TransactionNotFoundError,
+  type TransactionReceipt,
   TransactionReceiptNotFoundError,
 } from 'viem'
 import type {

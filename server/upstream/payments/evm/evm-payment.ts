@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { DomainError } from '../../../domain/errors.ts'
-import { paymentError } from '../../../domain/payments/payment-errors.ts'
 import type { PaymentEnvelope } from '../../../domain/payments/payment-envelope.ts'
+import { paymentError } from '../../../domain/payments/payment-errors.ts'
 import type { PaymentRequirement, SignedPayment } from '../../../domain/payments/payment-network.ts'
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/

@@ -14,9 +14,9 @@ import type {
   SignedPayment,
   TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
+import { NETWORK_FEES_TOO_HIGH } from '../../../domain/payments/payment-refusal.ts'
 import { createEvmClient, createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
 import { isUnanswered } from '../../chain/unanswered.ts'
-import { NETWORK_FEES_TOO_HIGH } from '../../../domain/payments/payment-refusal.ts'
 import { EvmChain, type EvmDepths, toHashes } from './evm-chain.ts'
 import { payloadOf } from './evm-payment.ts'
 import { createSigner, type Observed } from './evm-signer.ts'

@@ -2,10 +2,10 @@ import type { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { type Abi, encodeFunctionData, type Hash, type TransactionReceipt, type VerifyTypedDataParameters } from 'viem'
 import { FeeBudgetError, type ReserveFee } from '../../../domain/payments/payment-network.ts'
 import { createScopedClient, type EvmClient } from '../../chain/evm-client.ts'
+import { isUnanswered } from '../../chain/unanswered.ts'
 import { MaybeSentError, type OnTransaction } from './gas-account.ts'
 import { FeesTooHighError } from './gas-fees.ts'
 import type { TransactionSender } from './transaction-sender.ts'
-import { isUnanswered } from '../../chain/unanswered.ts'
 
 type FacilitatorSigner = ConstructorParameters<typeof ExactEvmScheme>[0]
 

@@ -9,8 +9,8 @@ import {
   TransactionNotFoundError,
 } from 'viem'
 import type { EvmClient } from '../../chain/evm-client.ts'
-import type { GasFees } from './gas-fees.ts'
 import { isUnanswered } from '../../chain/unanswered.ts'
+import type { GasFees } from './gas-fees.ts'
 
 const USED = /nonce too low|nonce has already been used/i
 const KNOWN = /already known|already imported/i

@@ -2,8 +2,8 @@ import { base58 } from '@scure/base'
 import { z } from 'zod'
 import { DomainError } from '../../../domain/errors.ts'
 import { DECIMALS, type Merchant } from './payment-transfer.ts'
-import { TOKEN_PROGRAM, tokenAccountOf } from './token-account.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
+import { TOKEN_PROGRAM, tokenAccountOf } from './token-account.ts'
 
 const MAINNET_GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
 const DECIMALS_AT = 44

@@ -17,12 +17,12 @@ import type {
   SignedPayment,
   TransferStanding,
 } from '../../../domain/payments/payment-network.ts'
-import { type Merchant, parseTransfer, type PaymentTerms, readTransfer, TRANSFER_INDEX } from './payment-transfer.ts'
+import { type Merchant, type PaymentTerms, parseTransfer, readTransfer, TRANSFER_INDEX } from './payment-transfer.ts'
 import type { SolanaCluster } from './solana-cluster.ts'
 import type { SolanaFacilitator, TellTransaction } from './solana-facilitator.ts'
-import { tokenAccountOf } from './token-account.ts'
 import { FINAL, type Sighting, SolanaLedgerReader, type SoughtPayment } from './solana-ledger-reader.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
+import { tokenAccountOf } from './token-account.ts'
 import { readTransferMessage, type TransferMessage, writeTransaction } from './transfer-message.ts'
 
 export const SOLANA_MAINNET = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { createFakeClock } from '../../../support/fake-clock.ts'
 import { createKeyHarness, type KeyHarness, keySettings } from '../../../support/key-harness.ts'
 import { trustProcessClock } from '../../../support/process-clock.ts'
 

@@ -6,9 +6,9 @@ import { createFakeClock } from '../../../support/fake-clock.ts'
 import {
   type IdempotentProcess,
   type ProcessOptions,
-  startIdempotentProcess,
-  type Step,
   STEPS,
+  type Step,
+  startIdempotentProcess,
 } from '../../../support/idempotency-harness.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
 import { type RpcNodeServer, startRpcNode } from '../../../support/rpc-node.ts'

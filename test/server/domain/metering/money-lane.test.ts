@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { AdmitItem, MoneyItem, MoneyResult, SettleItem } from '../../../../server/domain/metering/money-item.ts'
 import { LaneRejection } from '../../../../server/domain/metering/lane-entry.ts'
+import type { AdmitItem, MoneyItem, MoneyResult, SettleItem } from '../../../../server/domain/metering/money-item.ts'
 import { MoneyLane } from '../../../../server/domain/metering/money-lane.ts'
 
 type Send = (items: readonly MoneyItem[], options: { waits: boolean }) => Promise<readonly MoneyResult[]>

@@ -3,10 +3,10 @@ import { PaymentFeeRepository } from '../../../../server/domain/payments/payment
 import { type FeeGauges, PaymentFees } from '../../../../server/domain/payments/payment-fees.ts'
 import { SettlementFailureRepository } from '../../../../server/domain/payments/settlement-failure-repository.ts'
 import { SettlementFailures } from '../../../../server/domain/payments/settlement-failures.ts'
+import type { WalletAddress } from '../../../../server/domain/wallets/wallet-address.ts'
 import { createTestDatabase, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { createRecordingLog } from '../../../support/recording-log.ts'
-import type { WalletAddress } from '../../../../server/domain/wallets/wallet-address.ts'
 
 const NETWORK = 'eip155:8453'
 const HOUR_MS = 3_600_000

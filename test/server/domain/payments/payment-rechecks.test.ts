@@ -7,7 +7,7 @@ import { PaymentRecheckRepository } from '../../../../server/domain/payments/pay
 import { PaymentRechecks } from '../../../../server/domain/payments/payment-rechecks.ts'
 import { PaymentRepository } from '../../../../server/domain/payments/payment-repository.ts'
 import { createEvmPayments } from '../../../../server/upstream/payments/evm/create-evm-payments.ts'
-import { type BaseChain, BASE_NETWORK, startBaseChain } from '../../../support/base-chain.ts'
+import { BASE_NETWORK, type BaseChain, startBaseChain } from '../../../support/base-chain.ts'
 import { createFundedPayer, type EvmPayload, frontRun, signAuthorization } from '../../../support/base-payments.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { evmSettings } from '../../../support/evm-settings.ts'

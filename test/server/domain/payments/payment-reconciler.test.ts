@@ -19,11 +19,11 @@ import { type PaymentGauges, PaymentReconciler } from '../../../../server/domain
 import { PaymentRepository } from '../../../../server/domain/payments/payment-repository.ts'
 import { SettlementFailureRepository } from '../../../../server/domain/payments/settlement-failure-repository.ts'
 import { SettlementFailures } from '../../../../server/domain/payments/settlement-failures.ts'
-import { createTestDatabase, EITHER_ENGINE, type DatabaseEngine, type TestDatabase } from '../../../support/database.ts'
+import { createTestDatabase, type DatabaseEngine, EITHER_ENGINE, type TestDatabase } from '../../../support/database.ts'
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { createMoneyHarness } from '../../../support/money-harness.ts'
-import { createRecordingLog } from '../../../support/recording-log.ts'
 import { RECEIVED_PAYMENT } from '../../../support/received-payment.ts'
+import { createRecordingLog } from '../../../support/recording-log.ts'
 
 const NETWORK = 'eip155:8453'
 const PAYER = `0x${'a'.repeat(40)}`

@@ -5,8 +5,8 @@ import { parseSignInMessage, type SignInMessage } from '../../../../server/domai
 import {
   CLIENT_ADDRESS,
   createSignInHarness,
-  type SignInHarness,
   signInOutcome as outcome,
+  type SignInHarness,
 } from '../../../support/sign-in-harness.ts'
 import {
   encode,
@@ -14,8 +14,8 @@ import {
   fieldHeader,
   kitSigner,
   naclSigner,
-  signInFields,
   type SignInOptions,
+  signInFields,
   textHeader,
   viemSigner,
   type WalletSigner,

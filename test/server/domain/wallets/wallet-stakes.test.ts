@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createIdSource } from '../../../../server/domain/ids.ts'
-import type { StakingChain } from '../../../../server/domain/wallets/stakes/staking-chain.ts'
 import { SingleUseRepository } from '../../../../server/domain/wallets/sign-in/single-use-repository.ts'
+import type { StakingChain } from '../../../../server/domain/wallets/stakes/staking-chain.ts'
 import { WalletStakeRepository } from '../../../../server/domain/wallets/stakes/wallet-stake-repository.ts'
 import { WalletStakes } from '../../../../server/domain/wallets/stakes/wallet-stakes.ts'
 import { accountIdOf } from '../../../../server/domain/wallets/wallet-account-id.ts'

@@ -1,5 +1,5 @@
-import { toUsdNumber } from '../../../money.ts'
 import type { Receipt } from '../../../metering/hold.ts'
+import { toUsdNumber } from '../../../money.ts'
 import type { ProviderResponse } from '../../providers/provider.ts'
 import { brokenAnswer, readJsonAnswer } from '../../providers/read-json-answer.ts'
 import type { ChatPlan } from '../plan/chat-plan.ts'

@@ -3,8 +3,8 @@ import { toFrame } from './chunk.ts'
 import { isRecord } from './completion-text.ts'
 import { isFinished, splitFinish } from './finish-frames.ts'
 import { type MemberRewrite, removeFingerprint, renameModel } from './member-rewrite.ts'
-import { StreamMarkerScanner, DONE_MARK } from './stream-marker-scanner.ts'
-import { countFrames, firstFrameEnd, FrameBuffer, frameData, isErrorEvent, lastFrameEnd } from './sse-frames.ts'
+import { countFrames, FrameBuffer, firstFrameEnd, frameData, isErrorEvent, lastFrameEnd } from './sse-frames.ts'
+import { DONE_MARK, StreamMarkerScanner } from './stream-marker-scanner.ts'
 import type { ThinkingChunkFilter } from './thinking.ts'
 
 const EMPTY: Buffer = Buffer.alloc(0)

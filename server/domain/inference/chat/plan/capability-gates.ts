@@ -1,5 +1,5 @@
-import { invalidField } from '../../../validation/parse-input.ts'
 import type { ModelDefinition } from '../../../catalogue/model-definition.ts'
+import { invalidField } from '../../../validation/parse-input.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 const PARTS_PER_MESSAGE_MAX: Readonly<Record<string, number>> = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { boundedList } from '../../../validation/bounded-list.ts'
 import { DomainError } from '../../../errors.ts'
+import { boundedList } from '../../../validation/bounded-list.ts'
 import { parseInput } from '../../../validation/parse-input.ts'
 import { ChatMessage } from './chat-message.ts'
 

@@ -1,5 +1,5 @@
-import { DomainError } from '../../../errors.ts'
 import type { ModelDefinition } from '../../../catalogue/model-definition.ts'
+import { DomainError } from '../../../errors.ts'
 import type { TokenCount } from '../../tokens/exact-token-count.ts'
 import type { TokenCounter } from '../../tokens/token-counter.ts'
 import type { ChatMessage } from './chat-message.ts'

@@ -1,11 +1,11 @@
-import { invalidField } from '../../../validation/parse-input.ts'
 import type { ModelDefinition } from '../../../catalogue/model-definition.ts'
+import { invalidField } from '../../../validation/parse-input.ts'
+import { isRecord } from '../openai-wire/completion-text.ts'
 import type { ChatMessage } from './chat-message.ts'
 import type { ChatRequest } from './chat-request.ts'
-import { isRecord } from '../openai-wire/completion-text.ts'
+import type { ServiceParameters } from './service-parameters.ts'
 import { withSystemPrompts } from './system-prompts.ts'
 import { toOpenAiTool, toOpenAiToolChoice } from './tool-forms.ts'
-import type { ServiceParameters } from './service-parameters.ts'
 
 /**
  * Request body without `model`, whose name differs between providers. Omitted members are undefined, because deleting a

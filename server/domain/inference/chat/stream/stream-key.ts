@@ -1,5 +1,5 @@
-import type { RequestContext } from '../../../caller.ts'
 import type { CredentialWatch } from '../../../auth/credential-watch.ts'
+import type { RequestContext } from '../../../caller.ts'
 import { DomainError } from '../../../errors.ts'
 
 /**

@@ -1,10 +1,10 @@
+import type { TokenUsage } from '../../../catalogue/token-pricing.ts'
 import type { UsageOutcome } from '../../../metering/hold.ts'
 import type { MeteredRequest } from '../../../metering/metered-request.ts'
 import type { RunCharge } from '../../../metering/metered-run.ts'
 import { isCount, isPlausible, type MeasuredUsage, measureReported } from '../../tokens/reported-usage.ts'
-import type { TokenUsage } from '../../../catalogue/token-pricing.ts'
-import type { ChatPlan } from '../plan/chat-plan.ts'
 import { isRecord } from '../openai-wire/completion-text.ts'
+import type { ChatPlan } from '../plan/chat-plan.ts'
 
 export interface ChatTokens extends TokenUsage {
   /** Included in the completion tokens; undefined if the provider does not report them. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { ModelDefinition } from '../../../../../server/domain/catalogue/model-definition.ts'
+import { systemClock } from '../../../../../server/domain/clock.ts'
 import { DomainError } from '../../../../../server/domain/errors.ts'
 import type { CircuitBreaker } from '../../../../../server/domain/inference/providers/circuit-breaker.ts'
-import { systemClock } from '../../../../../server/domain/clock.ts'
-import { ModelDefinition } from '../../../../../server/domain/catalogue/model-definition.ts'
 import type { InferenceProvider, ProviderRequest } from '../../../../../server/domain/inference/providers/provider.ts'
 import { ProviderRouter, type RoutedRequest } from '../../../../../server/domain/inference/providers/provider-router.ts'
 

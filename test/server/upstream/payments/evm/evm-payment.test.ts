@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
 import { DomainError } from '../../../../../server/domain/errors.ts'
-import { readPaymentHeader } from '../../../../../server/domain/payments/payment-header.ts'
 import type { PaymentEnvelope } from '../../../../../server/domain/payments/payment-envelope.ts'
+import { readPaymentHeader } from '../../../../../server/domain/payments/payment-header.ts'
 import type { PaymentRequirement } from '../../../../../server/domain/payments/payment-network.ts'
 import {
   readEvmClaimKey,

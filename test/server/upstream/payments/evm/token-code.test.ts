@@ -6,8 +6,8 @@ import { createEvmPayments } from '../../../../../server/upstream/payments/evm/c
 import { BASE_NETWORK, type BaseChain, startBaseChain, USDC_ADDRESS } from '../../../../support/base-chain.ts'
 import { createFundedPayer, signAuthorization } from '../../../../support/base-payments.ts'
 import { evmSettings } from '../../../../support/evm-settings.ts'
-import { createRecordingLog } from '../../../../support/recording-log.ts'
 import { type NodeProxy, startNodeProxy } from '../../../../support/node-proxy.ts'
+import { createRecordingLog } from '../../../../support/recording-log.ts'
 
 let chain: BaseChain
 let node: NodeProxy

@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DomainError } from '../../../../../server/domain/errors.ts'
 import type { PaymentNetwork, SignedPayment } from '../../../../../server/domain/payments/payment-network.ts'
+import { repeats } from '../../../../support/soak.ts'
 import {
   createSolanaPayer,
   SOLANA_FACILITATOR_ADDRESS,
@@ -23,7 +24,6 @@ import {
 } from '../../../../support/solana-chain.ts'
 import { memoInstruction, type SolanaPaymentOptions, signSolanaPayment } from '../../../../support/solana-payments.ts'
 import { createSolanaTestNetwork } from '../../../../support/solana-test-network.ts'
-import { repeats } from '../../../../support/soak.ts'
 
 const BYTES = getBase64Codec()
 const LIGHTHOUSE = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95')

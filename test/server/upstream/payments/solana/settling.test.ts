@@ -8,7 +8,6 @@ import type {
   SignedPayment,
 } from '../../../../../server/domain/payments/payment-network.ts'
 import { createFakeClock } from '../../../../support/fake-clock.ts'
-import { type StockFacilitator, startStockFacilitator } from '../../../../support/stock-facilitator.ts'
 import {
   createSolanaPayer,
   SOLANA_FACILITATOR_ADDRESS,
@@ -22,6 +21,7 @@ import {
 import { startSolanaNode } from '../../../../support/solana-node.ts'
 import { type SolanaPaymentOptions, signSolanaPayment } from '../../../../support/solana-payments.ts'
 import { createSolanaTestNetwork } from '../../../../support/solana-test-network.ts'
+import { type StockFacilitator, startStockFacilitator } from '../../../../support/stock-facilitator.ts'
 
 const receivedAt = new Date()
 
