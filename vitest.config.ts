@@ -14,8 +14,8 @@ export default defineConfig({
     include: IS_SOAK ? globSync(ALL_TESTS).filter((path) => SOAKS.test(readFileSync(path, 'utf8'))) : [ALL_TESTS],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/reset-worker.ts'],
-    // One more than the smallest machine has cores, since tests of outages wait.
-    maxWorkers: 3,
+    // More than the smallest machine has cores, since tests of outages wait.
+    maxWorkers: 4,
     // Files of one worker share the modules that they import: whatever a test changes for the process it changes back.
     isolate: false,
     // Limits end what hangs; they say nothing of speed, since a busy machine may be many times slower.

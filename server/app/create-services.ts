@@ -65,6 +65,7 @@ export function createParts(config: Config, infrastructure: Infrastructure) {
       share: limitShare,
       processId: money.processId,
       staleSeconds: STALE_SECONDS,
+      pubSub: infrastructure.pubSub,
       sharedStore: config.redis !== null,
       log,
     }),

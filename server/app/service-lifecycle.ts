@@ -21,7 +21,7 @@ export async function startServices(parts: Parts, surroundings: Surroundings): P
   // Holds in a database that only this process uses were left by a killed process; no lease has to expire first.
   if (ownsDatabase) await money.sweeper.sweep(0)
   await Promise.all([money.sweeper.start(), money.accountChanges.start(), accounts.events.start(), limits.start()])
-  await Promise.all([operations.catalogueChanges.start(), processWatch.refresh()])
+  await Promise.all([operations.catalogueChanges.start(), processWatch.start()])
   await usageRetention.prepare()
   const stopMaintenance = startMaintenance(maintenanceTasks(parts, surroundings), log)
   payments.start(ownsDatabase)
@@ -47,7 +47,7 @@ function maintenanceTasks(
 
 /** Waits for settlements in progress, then releases everything. */
 export async function stopServices(parts: Parts, { log }: Surroundings): Promise<void> {
-  const { accounts, bodies, limits, money, operations, payments, requests, rpc, wallets } = parts
+  const { accounts, bodies, limits, money, operations, payments, processWatch, requests, rpc, wallets } = parts
   await withDeadline(Promise.all([money.metering.drained(), payments.drained()]), SETTLE_DEADLINE_MS).catch(
     (error: unknown) => log.warn('not everything could be settled; the rest is released or finished later', { error }),
   )
@@ -63,6 +63,7 @@ export async function stopServices(parts: Parts, { log }: Surroundings): Promise
     accounts.events.close(),
     limits.stop(),
     operations.catalogueChanges.close(),
+    processWatch.close(),
     rpc.close(),
     bodies.close(),
   ])

@@ -1,6 +1,9 @@
 import type { Log } from '../log.ts'
+import type { PubSub } from '../pub-sub.ts'
 import type { LimitShare } from './limit-share.ts'
 import type { ProcessRepository } from './process-repository.ts'
+
+const CHANNEL = 'process-started'
 
 export interface ProcessWatchDeps {
   processes: Pick<ProcessRepository, 'listLive'>
@@ -9,16 +12,35 @@ export interface ProcessWatchDeps {
   share: LimitShare
   processId: string
   sharedStore: boolean
+  pubSub: Pick<PubSub, 'publish' | 'subscribe'>
   log: Log
 }
 
-/** Updates this process's share of the limits when the number of processes changes. */
+/**
+ * Updates this process's share of the limits when the number of processes changes. A process announces its start, so that
+ * the others divide the limits before it serves; they notice its end by its lease.
+ */
 export class ProcessWatch {
   readonly #deps: ProcessWatchDeps
   #warned = false
+  #unsubscribe: () => Promise<void> = async () => undefined
 
   constructor(deps: ProcessWatchDeps) {
     this.#deps = deps
+  }
+
+  async start(): Promise<void> {
+    const { pubSub, processId, log } = this.#deps
+    this.#unsubscribe = await pubSub.subscribe(CHANNEL, () => {
+      // The next regular refresh makes up for one that fails.
+      this.refresh().catch((error: unknown) => log.warn('the share of the limits could not be updated', { error }))
+    })
+    await this.refresh()
+    pubSub.publish(CHANNEL, processId)
+  }
+
+  close(): Promise<void> {
+    return this.#unsubscribe()
   }
 
   async refresh(): Promise<void> {
