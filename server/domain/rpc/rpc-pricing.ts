@@ -1,6 +1,5 @@
 import type { UsageLine } from '../metering/hold.ts'
 import { formatUsdFixed } from '../money.ts'
-import type { CallPlan } from './call-plan.ts'
 
 export const RPC_TIERS = ['standard', 'advanced', 'large'] as const
 export type RpcTier = (typeof RPC_TIERS)[number]
@@ -38,7 +37,7 @@ interface CreditPrices {
 
 /** One usage line per method; `credits` is indexed by position of the call. */
 export function linesByMethod(
-  { calls }: CallPlan,
+  calls: readonly { method: { name: string } }[],
   credits: readonly number[],
   { pricePerCreditNanoUsd, unitPriceUsd }: CreditPrices,
 ): UsageLine[] {

@@ -215,7 +215,7 @@ export class RpcService {
   }
 
   #charge(plan: CallPlan, { credits, outcome }: { credits: readonly number[]; outcome: UsageOutcome }): RunCharge {
-    const lines = linesByMethod(plan, credits, {
+    const lines = linesByMethod(plan.calls, credits, {
       pricePerCreditNanoUsd: this.#deps.pricePerCreditNanoUsd,
       unitPriceUsd: this.#unitPriceUsd,
     })

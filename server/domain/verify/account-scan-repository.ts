@@ -1,15 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { inRange } from './snapshot-repository.ts'
+import { inRange, type ReadSnapshot } from './snapshot-repository.ts'
 import { allDays, expiredDays, spentBefore } from './usage-sums-repository.ts'
 import type { CheckId, Violation } from './verification.ts'
-import {
-  type AccountRange,
-  LAST_ID,
-  NO_KEY,
-  type ReadSnapshot,
-  type StepOptions,
-  type VerifyStep,
-} from './verify-scan.ts'
+import { type AccountRange, LAST_ID, NO_KEY, type StepOptions, type VerifyStep } from './verify-scan.ts'
 
 /** Checking one account reads far more than one row. */
 const ROWS_PER_ACCOUNT = 50

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { CELLS, EVENT_CHECKS, events, HOUR_CELLS, ROLL_UP_CHECKS } from './event-checks-repository.ts'
-import { type Snapshot, unionOf } from './snapshot-repository.ts'
+import { type ReadSnapshot, type Snapshot, unionOf } from './snapshot-repository.ts'
 import type { Violation } from './verification.ts'
-import { FIRST_ID, type ReadSnapshot, type StepOptions, type VerifyPosition, type VerifyStep } from './verify-scan.ts'
+import { FIRST_ID, type StepOptions, type VerifyPosition, type VerifyStep } from './verify-scan.ts'
 
 interface AccountDay {
   account: string

@@ -1,16 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Currency } from '../money.ts'
 import { type LedgerRows, TRANSFER_CHECKS, transfers } from './ledger-checks-repository.ts'
-import { inRange, type Snapshot, unionOf } from './snapshot-repository.ts'
+import { inRange, type ReadSnapshot, type Snapshot, unionOf } from './snapshot-repository.ts'
 import type { CheckId, Violation } from './verification.ts'
-import {
-  type AccountRange,
-  LAST_ID,
-  type ReadSnapshot,
-  type StepOptions,
-  type VerifyPosition,
-  type VerifyStep,
-} from './verify-scan.ts'
+import { type AccountRange, LAST_ID, type StepOptions, type VerifyPosition, type VerifyStep } from './verify-scan.ts'
 
 /**
  * A chain (one account and currency) read in parts: its expected totals from the first part, and the totals of the parts

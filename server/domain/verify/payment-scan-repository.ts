@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { LAST_ID, type ReadSnapshot, type StepOptions, type VerifyStep } from './verify-scan.ts'
+import { type ReadSnapshot } from './snapshot-repository.ts'
+import { LAST_ID, type StepOptions, type VerifyStep } from './verify-scan.ts'
 
 /** Checks each credited payment against its top-up and correction; the ledger scan checks the opposite direction. */
 export const paymentScan = {

@@ -1,17 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import { addDays } from '../clock.ts'
 import { DAY_MEASURES, HOUR_MEASURES } from './event-checks-repository.ts'
-import { FIRST_MONTH_OF_HOURS, inRange, type Snapshot, unionOf } from './snapshot-repository.ts'
+import { FIRST_MONTH_OF_HOURS, inRange, type ReadSnapshot, type Snapshot, unionOf } from './snapshot-repository.ts'
 import { expiredDays, spanOf } from './usage-sums-repository.ts'
 import type { CheckId, Violation } from './verification.ts'
-import {
-  type AccountRange,
-  LAST_ID,
-  NO_KEY,
-  type ReadSnapshot,
-  type StepOptions,
-  type VerifyStep,
-} from './verify-scan.ts'
+import { type AccountRange, LAST_ID, NO_KEY, type StepOptions, type VerifyStep } from './verify-scan.ts'
 
 /**
  * Roll-ups of some accounts, from one day until before another; both begin a four-week span, so no total crosses them.

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../db/schema.ts'
 import type { CheckId, Violation } from './verification.ts'
-import type { AccountRange, ReadSnapshot } from './verify-scan.ts'
+import type { AccountRange } from './verify-scan.ts'
 
 /** Maximum age of a snapshot, since rows that it can see cannot be pruned. */
 const SNAPSHOT_MS = 1_500
@@ -15,6 +15,8 @@ export interface Snapshot {
 }
 
 const VIOLATIONS_MAX = 50
+
+export type ReadSnapshot = <Result>(work: (snapshot: Snapshot) => Promise<Result>) => Promise<Result>
 
 /** Short read-only snapshots for verification; they also work on a standby. */
 export class SnapshotRepository {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { invalidField } from '../validation/parse-input.ts'
-import { isSliceTimeout, type SnapshotRepository } from './snapshot-repository.ts'
+import { isSliceTimeout, type ReadSnapshot, type SnapshotRepository } from './snapshot-repository.ts'
 import { type CheckId, isCheckId, toVerification, type Verification, type Violation } from './verification.ts'
-import { FIRST_ID, type ReadSnapshot, VerifyPosition, type VerifyScan, type VerifyStep } from './verify-scan.ts'
+import { FIRST_ID, VerifyPosition, type VerifyScan, type VerifyStep } from './verify-scan.ts'
 
 /** Target duration of a slice; after a longer one, the next is smaller. */
 const SLICE_MS = 500

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Snapshot } from './snapshot-repository.ts'
+import type { ReadSnapshot } from './snapshot-repository.ts'
 import type { Violation } from './verification.ts'
 
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
@@ -33,8 +33,6 @@ export interface StepOptions {
   rows: number
   now: Date
 }
-
-export type ReadSnapshot = <Result>(work: (snapshot: Snapshot) => Promise<Result>) => Promise<Result>
 
 /** Reads part of the database slice by slice, in the order of account ids; each slice is consistent in itself. */
 export interface VerifyScan {
