@@ -32,7 +32,8 @@ async function openHarness() {
   const holds = new SilentHolds(database.db)
   const harness = createMoneyHarness(database.db, systemClock, {
     holds,
-    wait: async () => {},
+    // The embedded database responds within one turn of the event loop, so timers need a turn of their own.
+    wait: () => new Promise((resolve) => setImmediate(resolve)),
     patience: { admitMs: 500, settleMs: 500, extendMs: 500 },
   })
   const caller = await harness.addCaller({ usdNano: 1_000n })

@@ -76,7 +76,7 @@ describe('a stream whose key becomes inactive ends with what it cost', () => {
     const cost = BigInt(Math.round(usage.cost.usd * 1e9))
     expect(cost).toBeGreaterThan(0n)
     expect(before - (await testApp.balanceNanoUsd(account.accountId))).toBe(cost)
-    expect(testApp.provider.requests.at(-1)?.aborted).toBe(true)
+    await eventually(() => expect(testApp.provider.requests.at(-1)?.aborted).toBe(true))
     await testApp.app.services.accounts.resume(account.accountId)
     await testApp.assertLedgerClean()
   })
