@@ -12,7 +12,7 @@ const repeat = (count: number, part: (index: number) => string) =>
 const query = (text: string) => JSON.stringify({ query: text })
 
 interface Attack {
-  /** Below the origin; sent with a key, and by GET if there is no body. Absent: GraphQL without a credential. */
+  /** Path of a REST request, which is sent with a key and uses GET if it has no body. Absent for GraphQL, which is sent without a credential. */
   path?: string
   body?: string
   code: string

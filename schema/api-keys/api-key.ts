@@ -166,7 +166,7 @@ builder.objectFields(AccountType, (t) => ({
   }),
 }))
 
-/** Null for a key that is unknown, belongs to another account or is no longer active. */
+/** Returns null if the account has no active key with this id. */
 async function findApiKey(id: string, context: GraphQLContext): Promise<ApiKey | null> {
   return (await context.services.access.apiKeys.find(requireCaller(context).accountId, id)) ?? null
 }

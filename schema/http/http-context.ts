@@ -25,7 +25,7 @@ export async function createContext(
   return context
 }
 
-/** Without a credential there is no caller; with a wrong one the operation is rejected. */
+/** The caller is null if the request has no credential. Fails if its credential is wrong. */
 async function createHttpContext(
   { request, req, requestId }: YogaInitialContext & OperationSource,
   services: Services,

@@ -12,13 +12,13 @@ const VALUES_MAX = 32_768
 const SMALL_MEMBERS_MAX = 64
 const LARGE_MEMBERS_MAX = 4_096
 
-const QUOTE = 0x22
+export const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const COMMA = 0x2c
+export const COMMA = 0x2c
 /** `[` and `{` differ in this bit alone, as do `]` and `}`. */
-const CASE_BIT = 0x20
-const OPENING = 0x7b
-const CLOSING = 0x7d
+export const CASE_BIT = 0x20
+export const OPENING = 0x7b
+export const CLOSING = 0x7d
 
 /**
  * Rejects JSON that would block the process for seconds: brackets take far longer to parse than text. Strings are skipped

@@ -1,4 +1,4 @@
-import { endOfString } from '../../bodies/json-structure.ts'
+import { CASE_BIT, CLOSING, COMMA, endOfString, OPENING, QUOTE } from '../../bodies/json-structure.ts'
 
 /** Smaller responses are always cheap to parse. */
 const CHECKED_FROM_BYTES = 32 * 1024
@@ -9,13 +9,7 @@ const STRUCTURES_MAX = 4_194_304
 /** Twice the numbers of 2,048 embeddings with 4,096 dimensions. */
 const ITEMS_MAX = 16_777_216
 
-const QUOTE = 0x22
-const COMMA = 0x2c
 const COLON = 0x3a
-/** `[` and `{` differ in this bit alone, as do `]` and `}`. */
-const CASE_BIT = 0x20
-const OPENING = 0x7b
-const CLOSING = 0x7d
 
 /**
  * Whether parsing a JSON response would take many times the memory of its bytes, which a provider could use to crash the
